@@ -19,7 +19,7 @@ pub struct SqlPlan {
 
 impl SqlPlan {
     /// `tell` runs one statement, and gives the server's reason if it refuses.
-    pub fn perform(
+    pub fn carry_out(
         self,
         machine: &dyn System,
         tell: &dyn Fn(&str) -> Result<std::result::Result<(), String>>,

@@ -157,7 +157,7 @@ impl Host {
         if !prefix.is_empty() && self.base.launcher.is_none() {
             return Err(Error::failed("this program can't run a command as another user or with a umask"));
         }
-        let wished = process::Wished {
+        let wanted = process::ProcessSpec {
             command,
             launcher: self.base.launcher.as_deref(),
             prefix: &prefix,
@@ -166,7 +166,7 @@ impl Host {
             sink,
         };
         let started = Instant::now();
-        let result = process::run(&wished, &self.signal);
+        let result = process::run(&wanted, &self.signal);
         self.log_command(command, started.elapsed(), &result);
         result
     }
@@ -337,7 +337,7 @@ impl System for Host {
 
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
         fs::DirBuilder::new().mode(mode).create(path)?;
-        // The umask took its share of the mode; a wished mode is a wished mode.
+        // The umask took its share of the mode; the mode that was asked for holds.
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
     }
 

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// The argument by which a program knows that it must become somebody else.
 pub const EXEC_AS: &str = "exec-as";
 
-/// The arguments that make the launcher run a command as it is wished; empty if it needs none.
+/// The arguments that make the launcher run a command as it is requested; empty if it needs none.
 pub(super) fn prefix(machine: &dyn Probe, command: &Command) -> Result<(Vec<String>, Option<User>)> {
     if command.user.is_none() && command.group.is_none() && command.umask.is_none() {
         return Ok((Vec::new(), None));

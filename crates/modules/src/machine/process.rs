@@ -23,7 +23,7 @@ enum News {
 }
 
 /// A command with all that was found out for it.
-pub(super) struct Wished<'a> {
+pub(super) struct ProcessSpec<'a> {
     pub command: &'a Command,
     /// It and `prefix` go before the command's own words where it must run as somebody else.
     pub launcher: Option<&'a Path>,
@@ -33,13 +33,13 @@ pub(super) struct Wished<'a> {
     pub sink: Option<&'a Sink>,
 }
 
-pub(super) fn run(wished: &Wished<'_>, signal: &Signal) -> Result<Output> {
-    let command = wished.command;
+pub(super) fn run(wanted: &ProcessSpec<'_>, signal: &Signal) -> Result<Output> {
+    let command = wanted.command;
     let Some(program) = command.argv.first() else { return Err(Error::arguments("there is no command to run")) };
     if signal.cancelled() {
         return Err(Error::cancelled());
     }
-    let (child, outlet) = spawn(wished).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
+    let (child, outlet) = spawn(wanted).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
     let pid = child.id();
     signal.started(pid);
     let (merged, file) = match outlet {
@@ -47,7 +47,7 @@ pub(super) fn run(wished: &Wished<'_>, signal: &Signal) -> Result<Output> {
         Outlet::Merged(merged) => (Some(merged), None),
         Outlet::File(file) => (None, Some(file)),
     };
-    let mut output = attend(wished, child, merged, signal);
+    let mut output = attend(wanted, child, merged, signal);
     signal.ended(pid);
     if let (Some(file), Ok(output)) = (file, &mut output) {
         output.stdout = sealed(file).unwrap_or_default();
@@ -74,22 +74,22 @@ fn sealed(mut file: File) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Outlet)> {
-    let command = wished.command;
+fn spawn(wanted: &ProcessSpec<'_>) -> io::Result<(Child, Outlet)> {
+    let command = wanted.command;
     let mut words = command.argv.iter();
-    let mut process = match wished.launcher {
-        Some(launcher) if !wished.prefix.is_empty() => {
+    let mut process = match wanted.launcher {
+        Some(launcher) if !wanted.prefix.is_empty() => {
             let mut process = process::Command::new(launcher);
-            process.args(wished.prefix);
+            process.args(wanted.prefix);
             process
         }
         _ => process::Command::new(words.next().map_or("", String::as_str)),
     };
     process.args(words).env_clear();
     if !command.clean_env {
-        process.envs(wished.environment.iter().map(|(name, value)| (name, value)));
+        process.envs(wanted.environment.iter().map(|(name, value)| (name, value)));
     }
-    if let Some(user) = wished.user {
+    if let Some(user) = wanted.user {
         process.env("HOME", &user.home).env("USER", &user.name).env("LOGNAME", &user.name).env("SHELL", &user.shell);
     }
     for (name, value) in &command.env {
@@ -118,7 +118,12 @@ fn spawn(wished: &Wished<'_>) -> io::Result<(Child, Outlet)> {
 }
 
 /// Collects the output until the child has ended and nobody holds its pipes any more.
-fn attend(wished: &Wished<'_>, mut child: Child, merged: Option<io::PipeReader>, signal: &Signal) -> Result<Output> {
+fn attend(
+    wanted: &ProcessSpec<'_>,
+    mut child: Child,
+    merged: Option<io::PipeReader>,
+    signal: &Signal,
+) -> Result<Output> {
     let pid = child.id();
     let (sender, news) = mpsc::channel();
     let mut open = 0;
@@ -134,21 +139,21 @@ fn attend(wished: &Wished<'_>, mut child: Child, merged: Option<io::PipeReader>,
         open += 1;
         read_in_background(stderr, Pipe::Stderr, sender.clone());
     }
-    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), wished.command.stdin.clone()) {
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), wanted.command.stdin.clone()) {
         // A command that doesn't read its input is no error of ours.
         std::thread::spawn(move || drop(pipe.write_all(&input)));
     }
     std::thread::spawn(move || drop(sender.send(News::Exit(child.wait()))));
 
     let mut output = Output { pid, ..Output::default() };
-    let mut deadline = wished.command.timeout.map(|timeout| Instant::now() + timeout);
+    let mut deadline = wanted.command.timeout.map(|timeout| Instant::now() + timeout);
     let mut asked = false;
     let mut exited = false;
     while open > 0 || !exited {
         let left = deadline.map_or(Duration::from_secs(3600), |end| end.saturating_duration_since(Instant::now()));
         match news.recv_timeout(left) {
             Ok(News::Piece(pipe, bytes)) => {
-                if let Some(sink) = wished.sink {
+                if let Some(sink) = wanted.sink {
                     sink(pipe, &bytes);
                 }
                 match pipe {

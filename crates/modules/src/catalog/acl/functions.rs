@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::list::{self, Acl, Wanted};
+use super::list::{self, Acl, EntrySelector};
 use crate::catalog::Function;
 use crate::machine::System;
 use crate::{Error, Result};
@@ -133,10 +133,10 @@ impl Function for Version {
     }
 }
 
-fn wanted(acl_type: &str, acl_name: &str, paths: &[String]) -> Result<Wanted> {
+fn wanted(acl_type: &str, acl_name: &str, paths: &[String]) -> Result<EntrySelector> {
     if paths.is_empty() {
         return Err(Error::arguments("You need to specify at least one file or directory to work with!"));
     }
     list::check_word("acl_name", acl_name)?;
-    Wanted::parse(acl_type).ok_or_else(|| Error::arguments("ACL Type does not exist"))
+    EntrySelector::parse(acl_type).ok_or_else(|| Error::arguments("ACL Type does not exist"))
 }

@@ -54,7 +54,7 @@ impl Acl {
     }
 
     /// Those of a kind, among the default ones or the others.
-    pub fn of(&self, wanted: &Wanted) -> impl Iterator<Item = &Entry> {
+    pub fn of(&self, wanted: &EntrySelector) -> impl Iterator<Item = &Entry> {
         let (default, kind) = (wanted.default, wanted.kind.clone());
         self.entries.iter().filter(move |entry| entry.default == default && entry.kind == kind)
     }
@@ -97,13 +97,13 @@ impl Entry {
 
 /// The kind of entry that somebody names: `user`, `d:g` …
 #[derive(Serialize, Deserialize)]
-pub struct Wanted {
+pub struct EntrySelector {
     pub default: bool,
     pub kind: String,
 }
 
-impl Wanted {
-    pub fn parse(text: &str) -> Option<Wanted> {
+impl EntrySelector {
+    pub fn parse(text: &str) -> Option<EntrySelector> {
         let bare = text.strip_prefix("default:").or_else(|| text.strip_prefix("d:"));
         let kind = match bare.unwrap_or(text) {
             "user" | "u" => "user",
@@ -112,7 +112,7 @@ impl Wanted {
             "other" | "o" => "other",
             _ => return None,
         };
-        Some(Wanted { default: bare.is_some(), kind: kind.to_owned() })
+        Some(EntrySelector { default: bare.is_some(), kind: kind.to_owned() })
     }
 
     /// As `setfacl` has it.
@@ -123,7 +123,7 @@ impl Wanted {
 
 pub fn set(
     machine: &dyn System,
-    wanted: &Wanted,
+    wanted: &EntrySelector,
     name: &str,
     perms: &str,
     paths: &[String],
@@ -132,7 +132,13 @@ pub fn set(
     run(machine, &["-m", &format!("{}:{name}:{perms}", wanted.prefix())], paths, all)
 }
 
-pub fn remove(machine: &dyn System, wanted: &Wanted, name: &str, paths: &[String], all: bool) -> Result<(), String> {
+pub fn remove(
+    machine: &dyn System,
+    wanted: &EntrySelector,
+    name: &str,
+    paths: &[String],
+    all: bool,
+) -> Result<(), String> {
     run(machine, &["-x", &format!("{}:{name}", wanted.prefix())], paths, all)
 }
 
@@ -240,7 +246,7 @@ mod tests {
     fn letters_are_numbers() {
         assert_eq!((octal("rwx"), octal("r-X"), octal("7"), octal("q")), (Some(7), Some(5), Some(7), None));
         assert_eq!((letters(6), letters(1)), ("rw-".to_owned(), "--x".to_owned()));
-        assert_eq!(Wanted::parse("default:group").map(|wanted| wanted.prefix()).as_deref(), Some("d:g"));
-        assert!(Wanted::parse("owner").is_none());
+        assert_eq!(EntrySelector::parse("default:group").map(|wanted| wanted.prefix()).as_deref(), Some("d:g"));
+        assert!(EntrySelector::parse("owner").is_none());
     }
 }

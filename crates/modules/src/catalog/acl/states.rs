@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::list::{self, Acl, Entry, Wanted};
+use super::list::{self, Acl, Entry, EntrySelector};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -118,7 +118,7 @@ pub struct ListAbsent {
 /// What to do to a path's list.
 #[derive(Serialize, Deserialize)]
 pub struct AclPlan {
-    wanted: Wanted,
+    wanted: EntrySelector,
     names: Vec<String>,
     /// What they may do; `None`: their entries go.
     perms: Option<String>,
@@ -128,16 +128,16 @@ pub struct AclPlan {
 }
 
 /// What all four have in common.
-struct Wish<'a> {
+struct AclRequest<'a> {
     path: &'a str,
     acl_type: &'a str,
     names: &'a [String],
     recurse: bool,
 }
 
-impl Wish<'_> {
+impl AclRequest<'_> {
     /// The lists that are meant; a verdict if there is nothing to look at.
-    fn look(&self, machine: &dyn Probe, test: bool) -> Result<Result<(Wanted, Vec<Acl>), Verdict>> {
+    fn look(&self, machine: &dyn Probe, test: bool) -> Result<Result<(EntrySelector, Vec<Acl>), Verdict>> {
         self.names.iter().try_for_each(|name| list::check_word("acl_name", name))?;
         let path = Path::new(self.path);
         if !matches!(machine.stat(path, true), Ok(Some(_))) {
@@ -145,7 +145,7 @@ impl Wish<'_> {
             // A step before may make it.
             return Ok(Err(if test { Verdict::would(text) } else { Verdict::bad(text) }));
         }
-        let Some(wanted) = Wanted::parse(self.acl_type) else {
+        let Some(wanted) = EntrySelector::parse(self.acl_type) else {
             return Ok(Err(Verdict::bad("ACL Type does not exist")));
         };
         if test && !tool::is_there(machine, "getfacl") {
@@ -157,7 +157,7 @@ impl Wish<'_> {
     }
 
     /// Who is meant: an empty name is the owner's.
-    fn entry<'a>(&self, list: &'a Acl, wanted: &Wanted, name: &str) -> Option<&'a Entry> {
+    fn entry<'a>(&self, list: &'a Acl, wanted: &EntrySelector, name: &str) -> Option<&'a Entry> {
         let owner = match wanted.kind.as_str() {
             "user" => list.remark("owner"),
             "group" => list.remark("group"),
@@ -261,7 +261,7 @@ impl Wish<'_> {
 }
 
 impl AclPlan {
-    fn perform(self, machine: &dyn System, path: &str, recurse: bool) -> Verdict {
+    fn carry_out(self, machine: &dyn System, path: &str, recurse: bool) -> Verdict {
         let paths = [path.to_owned()];
         let wiped = if self.wipe { list::wipe(machine, &paths, recurse) } else { Ok(()) };
         let done = wiped.and_then(|()| {
@@ -278,12 +278,12 @@ impl AclPlan {
 }
 
 macro_rules! states {
-    ($($state:ident: $names:expr, |$this:ident, $wish:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
+    ($($state:ident: $names:expr, |$this:ident, $request:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
         $(impl State for $state {
             fn plan(&self, $machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
                 let ($this, $test) = (self, step.test);
                 let names: fn(&$state) -> &[String] = $names;
-                let $wish = Wish {
+                let $request = AclRequest {
                     path: &self.name,
                     acl_type: &self.acl_type,
                     names: names(self),
@@ -294,7 +294,7 @@ macro_rules! states {
 
             fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
                 let plan: AclPlan = plan.into_own()?;
-                Ok(plan.perform(machine, &self.name, self.recurse.0))
+                Ok(plan.carry_out(machine, &self.name, self.recurse.0))
             }
 
             fn touches(&self) -> Touches {
@@ -306,13 +306,13 @@ macro_rules! states {
 
 states! {
     Present: |state| std::slice::from_ref(&state.acl_name),
-        |state, wish, machine, test| wish.present(machine, test, &state.perms, state.force.0, true);
+        |state, request, machine, test| request.present(machine, test, &state.perms, state.force.0, true);
     ListPresent: |state| &state.acl_names,
-        |state, wish, machine, test| wish.present(machine, test, &state.perms, state.force.0, false);
+        |state, request, machine, test| request.present(machine, test, &state.perms, state.force.0, false);
     Absent: |state| std::slice::from_ref(&state.acl_name),
-        |_state, wish, machine, test| wish.absent(machine, test);
+        |_state, request, machine, test| request.absent(machine, test);
     ListAbsent: |state| &state.acl_names,
-        |_state, wish, machine, test| wish.absent(machine, test);
+        |_state, request, machine, test| request.absent(machine, test);
 }
 
 /// A list as Salt shows it.

@@ -96,17 +96,17 @@ pub struct ExtractPlan {
     pub(super) source: String,
     pub(super) format: Format,
     pub(super) trim: Option<usize>,
-    wished: Option<(digest::Kind, String)>,
+    wanted: Option<(digest::Kind, String)>,
     saltenv: String,
     /// Not at hand yet: it must be fetched first.
     fetch: bool,
     archive: Archive,
-    found: Option<Found>,
+    found: Option<ArchiveState>,
 }
 
 /// What a look at archive and directory has shown.
 #[derive(Serialize, Deserialize)]
-pub struct Found {
+pub struct ArchiveState {
     pub(super) contents: Contents,
     pub(super) extract: bool,
     pub(super) missing: bool,
@@ -171,7 +171,7 @@ impl State for Extracted {
         let Some(found) = plan.found.take() else { return Ok(Verdict::bad("the archive was not looked at")) };
         let Archive::File(archive) = &plan.archive else { return Ok(Verdict::bad("the archive is not at hand")) };
         let sum = self.remembers().then(|| self.sum(machine, &plan)).flatten();
-        let verdict = self.perform(machine, &plan, &found, archive)?;
+        let verdict = self.carry_out(machine, &plan, &found, archive)?;
         if let Some(sum) = sum.filter(|_| verdict.result == Some(true)) {
             let path = self.sum_file(machine, &plan);
             file::make_all(machine, path.parent().unwrap_or(Path::new("/")), Some(0o700))?;
@@ -282,10 +282,10 @@ impl Extracted {
                 Err(_) => return fail("Invalid value for trim_output, must be True/False or an integer".into()),
             },
         };
-        let wished = match hash.is_empty() {
+        let wanted = match hash.is_empty() {
             true => None,
             false => match file::read_hash(machine, &hash, "", &source, self.source_hash_name.as_deref(), &saltenv) {
-                Ok(wished) => Some(wished),
+                Ok(wanted) => Some(wanted),
                 Err(text) => return fail(text),
             },
         };
@@ -311,7 +311,7 @@ impl Extracted {
                          skip_verify or use_etag to True"
                     ));
                 }
-                match &wished {
+                match &wanted {
                     Some((sort, sum)) if kind(&copy.to_string_lossy()) == Some(Kind::File) && !self.skip_verify => {
                         file::sum_of(machine, &copy, *sort)? != *sum
                     }
@@ -320,10 +320,10 @@ impl Extracted {
             }
         };
         let plan =
-            ExtractPlan { source, format, trim, wished, saltenv, fetch, archive: Archive::File(copy), found: None };
+            ExtractPlan { source, format, trim, wanted, saltenv, fetch, archive: Archive::File(copy), found: None };
         if self.skip_files_list_verify.0
-            && let Some((_, wish)) = &plan.wished
-            && self.stored(machine, &plan).as_ref() == Some(wish)
+            && let Some((_, request)) = &plan.wanted
+            && self.stored(machine, &plan).as_ref() == Some(request)
         {
             return Ok(Err(Verdict::good(format!(
                 "Archive {shown} existing source sum is the same as the expected one and skip_files_list_verify \
@@ -363,7 +363,7 @@ impl Extracted {
         machine: &dyn Probe,
         plan: &ExtractPlan,
     ) -> std::result::Result<std::sync::Arc<[u8]>, String> {
-        let hash = plan.wished.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify).unwrap_or_default();
+        let hash = plan.wanted.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify).unwrap_or_default();
         let found = file::fetch(machine, &plan.source, &plan.saltenv, &self.proof(&hash));
         found.map(|content| content.bytes).map_err(|unfit| unfit.text)
     }
@@ -371,9 +371,9 @@ impl Extracted {
     fn fetch(&self, machine: &dyn System, plan: &mut ExtractPlan) -> std::result::Result<(), String> {
         let shown = file::redacted(&plan.source);
         let place = Place::parse(machine, &plan.source, Some(&plan.saltenv)).map_err(|error| error.to_string())?;
-        let wished = plan.wished.as_ref().filter(|_| !self.skip_verify);
-        let wished = wished.map(|(kind, sum)| format!("{}={sum}", kind.name()));
-        match cp::cached(machine, &place, wished.as_deref()) {
+        let wanted = plan.wanted.as_ref().filter(|_| !self.skip_verify);
+        let wanted = wanted.map(|(kind, sum)| format!("{}={sum}", kind.name()));
+        match cp::cached(machine, &place, wanted.as_deref()) {
             Ok(Some(path)) => {
                 plan.archive = Archive::File(path);
                 Ok(())
@@ -383,7 +383,7 @@ impl Extracted {
         }
     }
 
-    fn look(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::result::Result<Found, Verdict> {
+    fn look(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::result::Result<ArchiveState, Verdict> {
         let shown = file::redacted(&plan.source);
         let name = self.directory();
         if plan.format == Format::Zip
@@ -427,14 +427,14 @@ impl Extracted {
         let trigger = !extract && self.source_hash_update.0 && stored.is_some() && stored != self.sum(machine, plan);
         extract = extract || trigger;
         if let (true, Some((kind, sum)), Archive::File(path)) =
-            (extract && !self.skip_verify, &plan.wished, &plan.archive)
+            (extract && !self.skip_verify, &plan.wanted, &plan.archive)
             && !plan.fetch
             && file::sum_of(machine, path, *kind).ok().as_ref() != Some(sum)
         {
             return Err(Verdict::bad(format!("{shown} does not match the desired source_hash {sum}")));
         }
         let foreign = !extract && self.foreign(machine, &contents);
-        Ok(Found { contents, extract, missing, trigger, in_the_way, foreign })
+        Ok(ArchiveState { contents, extract, missing, trigger, in_the_way, foreign })
     }
 
     fn remembers(&self) -> bool {

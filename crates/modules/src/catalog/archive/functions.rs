@@ -220,9 +220,12 @@ impl Function for Unzip {
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
         let (file, dest) = (absolute(machine, &self.zip_file)?, absolute(machine, &self.dest)?);
         let excludes = split(&self.excludes);
-        let wish =
-            zip::Wish { password: self.password.as_deref(), permissions: self.extract_perms, excludes: &excludes };
-        let names = zip::extract(machine, &Archive::File(file), &dest, &wish)
+        let request = zip::ExtractOptions {
+            password: self.password.as_deref(),
+            permissions: self.extract_perms,
+            excludes: &excludes,
+        };
+        let names = zip::extract(machine, &Archive::File(file), &dest, &request)
             .map_err(|error| Error::failed(format!("{}: {error}", self.zip_file)))?;
         Ok(trimmed(names, &self.trim_output))
     }

@@ -9,12 +9,12 @@ mod cipher;
 mod contents;
 mod crc;
 mod entries;
+mod extract;
 mod extracted;
 mod functions;
 mod inflate;
 mod place;
 mod tar;
-mod work;
 mod zip;
 
 use serde::{Deserialize, Serialize};

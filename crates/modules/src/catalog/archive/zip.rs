@@ -49,7 +49,7 @@ pub fn names(machine: &dyn Probe, archive: &Archive) -> Result<Vec<String>> {
 }
 
 /// How members are to be written.
-pub struct Wish<'a> {
+pub struct ExtractOptions<'a> {
     pub password: Option<&'a str>,
     /// With the permissions that the archive has.
     pub permissions: bool,
@@ -57,27 +57,38 @@ pub struct Wish<'a> {
 }
 
 /// Extracts it and gives the names. Nothing of it may lead out of the directory.
-pub fn extract(machine: &dyn System, archive: &Archive, to: &Path, wish: &Wish<'_>) -> Result<Vec<String>> {
-    if let Some(text) = list(machine, archive, wish.password)?.escape() {
+pub fn extract(
+    machine: &dyn System,
+    archive: &Archive,
+    to: &Path,
+    request: &ExtractOptions<'_>,
+) -> Result<Vec<String>> {
+    if let Some(text) = list(machine, archive, request.password)?.escape() {
         return Err(Error::failed(format!("the archive is refused: {text}")));
     }
     let mut names = Vec::new();
     for entry in entries(machine, archive)? {
-        if wish.excludes.contains(&entry.name) {
+        if request.excludes.contains(&entry.name) {
             continue;
         }
         if machine.cancelled() {
             return Err(Error::cancelled());
         }
-        write(machine, archive, &entry, to, wish)?;
+        write(machine, archive, &entry, to, request)?;
         names.push(entry.name);
     }
     Ok(names)
 }
 
-fn write(machine: &dyn System, archive: &Archive, entry: &ZipEntry, to: &Path, wish: &Wish<'_>) -> Result<()> {
+fn write(
+    machine: &dyn System,
+    archive: &Archive,
+    entry: &ZipEntry,
+    to: &Path,
+    request: &ExtractOptions<'_>,
+) -> Result<()> {
     let path = to.join(entry.name.trim_end_matches('/'));
-    let mode = Some(entry.mode & 0o7777).filter(|mode| wish.permissions && *mode != 0);
+    let mode = Some(entry.mode & 0o7777).filter(|mode| request.permissions && *mode != 0);
     if entry.is_directory() && !entry.is_link() {
         super::super::file::make_all(machine, &path, None)?;
         if let Some(mode) = mode {
@@ -89,14 +100,14 @@ fn write(machine: &dyn System, archive: &Archive, entry: &ZipEntry, to: &Path, w
         super::super::file::make_all(machine, above, None)?;
     }
     if entry.is_link() {
-        let target = content(machine, archive, entry, wish.password)?;
+        let target = content(machine, archive, entry, request.password)?;
         if matches!(machine.stat(&path, false), Ok(Some(stat)) if stat.kind != machine::Kind::Directory) {
             machine.remove(&path).map_err(|error| Error::io("replace", &path, &error))?;
         }
         let target = PathBuf::from(String::from_utf8_lossy(&target).into_owned());
         return machine.symlink(&target, &path).map_err(|error| Error::io("make the link", &path, &error));
     }
-    let mut pieces = Pieces::new(machine, archive, entry, wish.password)?;
+    let mut pieces = Pieces::new(machine, archive, entry, request.password)?;
     machine.write_stream(&path, Some(mode.unwrap_or(0o644)), &mut || pieces.next())
 }
 

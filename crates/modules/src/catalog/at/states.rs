@@ -15,7 +15,7 @@ pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>(), state
 
 /// A command that is to run once, later.
 #[arguments]
-pub struct Wish {
+pub struct AtJob {
     /// The command, unless `job` names one.
     name: String,
     /// When, as at(1) has it.
@@ -40,7 +40,7 @@ pub struct Wish {
 ///     - unique_tag: true
 /// ```
 #[state("at.present", strict, required("timespec"))]
-pub struct Present(Wish);
+pub struct Present(AtJob);
 
 /// As `at.present`, but only if something that it watches has changed.
 ///
@@ -54,7 +54,7 @@ pub struct Present(Wish);
 ///       - file: /etc/app.conf
 /// ```
 #[state("at.watch", strict, watches, required("timespec"))]
-pub struct Watch(Wish);
+pub struct Watch(AtJob);
 
 /// Removes commands that are to run later: all of them, or those that fit all that is said.
 ///
@@ -75,7 +75,7 @@ pub struct Absent {
     kwargs: Map,
 }
 
-impl Wish {
+impl AtJob {
     fn command(&self) -> &str {
         self.job.as_deref().filter(|job| !job.is_empty()).unwrap_or(&self.name)
     }

@@ -227,18 +227,18 @@ impl Arguments {
     }
 
     fn environment(&self, machine: &dyn Probe) -> Result<Vec<(String, Option<String>)>> {
-        let mut wished = Vec::new();
-        variables(&self.env, &mut wished)?;
+        let mut wanted = Vec::new();
+        variables(&self.env, &mut wanted)?;
         if let Some(first) = &self.prepend_path {
-            let own = wished.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+            let own = wanted.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
             let path = own.or_else(|| machine.env("PATH")).unwrap_or_default();
-            wished.push(("PATH".into(), format!("{first}:{path}")));
+            wanted.push(("PATH".into(), format!("{first}:{path}")));
         }
         let mut all = Vec::new();
         if self.reset_system_locale {
             all.extend(LOCALE.iter().map(|name| ((*name).to_owned(), Some("C".to_owned()))));
         }
-        all.extend(wished.into_iter().map(|(name, value)| (name, Some(value))));
+        all.extend(wanted.into_iter().map(|(name, value)| (name, Some(value))));
         Ok(all)
     }
 }

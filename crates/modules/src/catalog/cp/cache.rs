@@ -229,22 +229,22 @@ pub fn cached(machine: &dyn System, source: &Source, source_hash: Option<&str>) 
         return Ok(None);
     }
     match source_hash {
-        Some(wished) if !has_sum(machine, &path, wished)? => {
+        Some(wanted) if !has_sum(machine, &path, wanted)? => {
             let _ = machine.remove(&path);
-            Err(Error::failed(format!("{source} doesn't have the checksum {wished}; it was not kept")))
+            Err(Error::failed(format!("{source} doesn't have the checksum {wanted}; it was not kept")))
         }
         _ => Ok(Some(path)),
     }
 }
 
 /// Whether a file has a checksum, given as `sha256=…` or as bare digits.
-pub fn has_sum(machine: &dyn Probe, path: &Path, wished: &str) -> Result<bool> {
-    let (kind, digits) = match wished.split_once(['=', ':']) {
+pub fn has_sum(machine: &dyn Probe, path: &Path, wanted: &str) -> Result<bool> {
+    let (kind, digits) = match wanted.split_once(['=', ':']) {
         Some((name, digits)) => (digest::Kind::named(name), digits),
-        None => (digest::Kind::of_length(wished.len()), wished),
+        None => (digest::Kind::of_length(wanted.len()), wanted),
     };
     let kind = kind.ok_or_else(|| {
-        Error::arguments(format!("'{wished}' is no checksum")).hint(format!("known are {}", digest::Kind::list()))
+        Error::arguments(format!("'{wanted}' is no checksum")).hint(format!("known are {}", digest::Kind::list()))
     })?;
     Ok(sum_of(machine, path, kind)?.eq_ignore_ascii_case(digits))
 }

@@ -170,10 +170,10 @@ impl Function for GetUrl {
             None if dest.is_empty() => cached(machine, &source, None)?,
             None => place(machine, &source, &dest, self.makedirs)?,
             // Through the cache, so that nothing wrong ever reaches its place.
-            Some(wished) => match cached(machine, &source, Some(wished))? {
-                Some(copy) if !has_sum(machine, &copy, wished)? => {
+            Some(wanted) => match cached(machine, &source, Some(wanted))? {
+                Some(copy) if !has_sum(machine, &copy, wanted)? => {
                     return Err(Error::failed(format!(
-                        "{source} doesn't have the checksum {wished}; nothing was changed"
+                        "{source} doesn't have the checksum {wanted}; nothing was changed"
                     )));
                 }
                 Some(copy) if !dest.is_empty() => {

@@ -6,8 +6,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::crontab::{read, write};
+use super::request::{CronJobSpec, Outcome, time};
 use super::tab::{Job, Tab, When};
-use super::wish::{Outcome, Wish, time};
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -119,14 +119,14 @@ impl Function for SetJob {
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
         let times = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek].map(time);
-        let wish = Wish {
+        let request = CronJobSpec {
             when: When::Times(times),
             cmd: self.cmd,
             identifier: self.identifier,
             comment: self.comment,
             commented: self.commented.0,
         };
-        set(machine, &self.user, &wish)
+        set(machine, &self.user, &request)
     }
 }
 
@@ -155,14 +155,14 @@ impl Function for SetSpecial {
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
-        let wish = Wish {
+        let request = CronJobSpec {
             when: When::Special(self.special),
             cmd: self.cmd,
             identifier: self.identifier,
             comment: self.comment,
             commented: self.commented.0,
         };
-        set(machine, &self.user, &wish)
+        set(machine, &self.user, &request)
     }
 }
 
@@ -195,13 +195,13 @@ impl Function for RmJob {
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
-        let wished = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek];
-        let at = |found: &String, wished: &Value| {
-            wished.is_null() || time(wished) == *found || time(wished) == "random" && found != "*"
+        let wanted = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek];
+        let at = |found: &String, wanted: &Value| {
+            wanted.is_null() || time(wanted) == *found || time(wanted) == "random" && found != "*"
         };
         remove(machine, &self.user, &|job| match &job.when {
             When::Times(times) => {
-                times.iter().zip(wished).all(|(found, wished)| at(found, wished))
+                times.iter().zip(wanted).all(|(found, wanted)| at(found, wanted))
                     && job.is_meant(&self.cmd, self.identifier.as_deref())
             }
             When::Special(_) => false,
@@ -232,7 +232,7 @@ impl Function for RmSpecial {
     fn call(self, machine: &dyn System) -> Result<&'static str> {
         remove(machine, &self.user, &|job| match &job.when {
             When::Special(spec) => {
-                self.special.as_ref().is_none_or(|wished| wished == spec)
+                self.special.as_ref().is_none_or(|wanted| wanted == spec)
                     && job.is_meant(&self.cmd, self.identifier.as_deref())
             }
             When::Times(_) => false,
@@ -318,10 +318,10 @@ impl Function for WriteCronFile {
     }
 }
 
-fn set(machine: &dyn System, user: &str, wish: &Wish) -> Result<&'static str> {
-    wish.check()?;
+fn set(machine: &dyn System, user: &str, request: &CronJobSpec) -> Result<&'static str> {
+    request.check()?;
     let mut tab = Tab::parse(&read(machine, user)?);
-    let outcome = wish.set(machine, &mut tab)?;
+    let outcome = request.set(machine, &mut tab)?;
     if outcome != Outcome::Present {
         write(machine, user, &tab.text()).map_err(Error::failed)?;
     }

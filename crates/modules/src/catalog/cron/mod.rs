@@ -3,9 +3,9 @@
 mod crontab;
 mod file;
 mod functions;
+mod request;
 mod states;
 mod tab;
-mod wish;
 
 use super::{Entry, StateEntry, entry, state};
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::crontab::{look, write};
 use super::functions::set_variable;
+use super::request::{CronJobSpec, Outcome, identifier, time};
 use super::tab::{Tab, When};
-use super::wish::{Outcome, Wish, identifier, time};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -24,7 +24,7 @@ pub struct CrontabPlan {
 }
 
 impl CrontabPlan {
-    fn perform(self, machine: &dyn System, user: &str) -> Verdict {
+    fn carry_out(self, machine: &dyn System, user: &str) -> Verdict {
         match write(machine, user, &self.text) {
             Ok(()) => self.done,
             Err(text) => Verdict::bad(format!("{}{text}", self.failure)),
@@ -79,26 +79,26 @@ impl State for Present {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let (name, user) = (self.name.trim(), &self.user);
         let times = [&self.minute, &self.hour, &self.daymonth, &self.month, &self.dayweek].map(time);
-        let wish = Wish {
+        let request = CronJobSpec {
             when: self.special.clone().map_or(When::Times(times), When::Special),
             cmd: name.to_owned(),
             identifier: identifier(&self.identifier, name),
             comment: self.comment.clone(),
             commented: self.commented.0,
         };
-        wish.check()?;
+        request.check()?;
         let failure = format!("Cron {name} for user {user} failed to commit with error \n");
         let mut tab = match look(machine, user, step.test) {
             Ok(tab) => tab,
             Err(error) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}{error}")))),
         };
-        let outcome = wish.set(machine, &mut tab)?;
+        let outcome = request.set(machine, &mut tab)?;
         decided(outcome, &tab, failure, "Cron", name, user).into_plan()
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: CrontabPlan = plan.into_own()?;
-        Ok(plan.perform(machine, &self.user))
+        Ok(plan.carry_out(machine, &self.user))
     }
 
     fn touches(&self) -> Touches {
@@ -141,7 +141,7 @@ impl State for Absent {
         let identifier = identifier(&self.identifier, name);
         let of_kind = |when: &When| match (when, &self.special) {
             (When::Times(_), None) => true,
-            (When::Special(spec), Some(wished)) => spec == wished,
+            (When::Special(spec), Some(wanted)) => spec == wanted,
             _ => false,
         };
         let mut jobs = tab.jobs();
@@ -153,7 +153,7 @@ impl State for Absent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: CrontabPlan = plan.into_own()?;
-        Ok(plan.perform(machine, &self.user))
+        Ok(plan.carry_out(machine, &self.user))
     }
 
     fn touches(&self) -> Touches {
@@ -193,7 +193,7 @@ impl State for EnvPresent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: CrontabPlan = plan.into_own()?;
-        Ok(plan.perform(machine, &self.user))
+        Ok(plan.carry_out(machine, &self.user))
     }
 
     fn touches(&self) -> Touches {
@@ -231,7 +231,7 @@ impl State for EnvAbsent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: CrontabPlan = plan.into_own()?;
-        Ok(plan.perform(machine, &self.user))
+        Ok(plan.carry_out(machine, &self.user))
     }
 
     fn touches(&self) -> Touches {

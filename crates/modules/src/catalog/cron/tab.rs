@@ -160,10 +160,10 @@ impl Job {
     /// Salt's rule: by identifier; a job without one by its command.
     pub fn is_meant(&self, cmd: &str, identifier: Option<&str>) -> bool {
         let own = self.identifier.as_deref().filter(|id| !id.is_empty()).unwrap_or(NO_IDENTIFIER);
-        let wished = identifier.filter(|id| !id.is_empty()).unwrap_or(NO_IDENTIFIER);
+        let wanted = identifier.filter(|id| !id.is_empty()).unwrap_or(NO_IDENTIFIER);
         match own == NO_IDENTIFIER {
             true => self.cmd == cmd,
-            false => own == wished,
+            false => own == wanted,
         }
     }
 

@@ -61,14 +61,14 @@ impl State for Set {
         let (mut lines, mut unchanged) = (String::new(), String::new());
         let mut changes = Map::new();
         for (question, given) in data.iter() {
-            let wished = wished(&self.name, &question.to_string(), given)?;
-            if known.contains(&wished) {
+            let wanted = wanted(&self.name, &question.to_string(), given)?;
+            if known.contains(&wanted) {
                 unchanged += &format!("{question} ");
                 continue;
             }
-            lines += &answers::line(&wished.package, &wished.question, &wished.kind, &wished.value)?;
+            lines += &answers::line(&wanted.package, &wanted.question, &wanted.kind, &wanted.value)?;
             lines.push('\n');
-            changes.insert(question.clone(), wished.shown());
+            changes.insert(question.clone(), wanted.shown());
         }
         if changes.is_empty() {
             return Ok(Decision::Settled(Verdict::good("All specified answers are already set")));
@@ -102,8 +102,8 @@ impl State for SetFile {
             return Ok(Decision::Settled(Verdict::bad("Unable to set debconf selections from file.")));
         };
         let known = answers::all(machine)?;
-        let wished = text.lines().filter_map(Answer::read);
-        let new: Vec<Answer> = wished.filter(|answer| !known.contains(answer)).collect();
+        let wanted = text.lines().filter_map(Answer::read);
+        let new: Vec<Answer> = wanted.filter(|answer| !known.contains(answer)).collect();
         let done = "Debconf selections were set.";
         if new.is_empty() {
             return Ok(Decision::Settled(Verdict::good(done)));
@@ -144,7 +144,7 @@ impl SetFile {
     }
 }
 
-fn wished(package: &str, question: &str, given: &Value) -> Result<Answer> {
+fn wanted(package: &str, question: &str, given: &Value) -> Result<Answer> {
     let field = |name: &str| given.as_map().and_then(|map| map.get(name)).filter(|value| !value.is_null());
     let missing = |name: &str| Error::arguments(format!("debconf.set: {question} has no {name}"));
     let kind = field("type").ok_or_else(|| missing("type"))?.to_string();

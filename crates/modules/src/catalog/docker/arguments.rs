@@ -92,7 +92,7 @@ const OPTIONS: &[(&str, &[&str], &str, Form)] = &[
 
 /// How a container shall be.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Wish {
+pub struct ContainerSpec {
     /// The options of the command.
     pub options: Vec<String>,
     /// What the container runs; nothing: what its image says.
@@ -107,14 +107,14 @@ pub struct Wish {
 /// The label that says what a container was made of.
 pub const LABEL: &str = "rocksalt.config";
 
-impl Wish {
-    pub fn new(kwargs: &Map, networks: &Value) -> Result<Wish> {
-        let mut wish = Wish::default();
+impl ContainerSpec {
+    pub fn new(kwargs: &Map, networks: &Value) -> Result<ContainerSpec> {
+        let mut request = ContainerSpec::default();
         for (key, value) in kwargs.iter() {
             let key = key.to_string();
             if key == "command" || key == "cmd" {
-                wish.command = command(value)?;
-                wish.given.insert("command", value.clone());
+                request.command = command(value)?;
+                request.given.insert("command", value.clone());
                 continue;
             }
             let known = OPTIONS.iter().find(|(name, other, ..)| *name == key || other.contains(&key.as_str()));
@@ -122,14 +122,14 @@ impl Wish {
                 let names = OPTIONS.iter().map(|(name, ..)| *name).chain(["command", "image", "networks", "force"]);
                 return Err(Error::arguments(format!("there is no argument '{key}'{}", nearest::hint(&key, names))));
             };
-            if wish.given.contains_key(name) {
+            if request.given.contains_key(name) {
                 return Err(Error::arguments(format!("'{name}' is given twice, under two names")));
             }
-            wish.given.insert(*name, value.clone());
-            wish.add(name, option, *form, value)?;
+            request.given.insert(*name, value.clone());
+            request.add(name, option, *form, value)?;
         }
-        wish.connect(networks)?;
-        Ok(wish)
+        request.connect(networks)?;
+        Ok(request)
     }
 
     fn add(&mut self, name: &str, option: &str, form: Form, value: &Value) -> Result<()> {
@@ -312,14 +312,14 @@ mod tests {
 
     use super::*;
 
-    fn wish(text: &str, networks: &str) -> Result<Wish> {
+    fn request(text: &str, networks: &str) -> Result<ContainerSpec> {
         let arguments = yaml::parse(text).expect("it is YAML").as_map().expect("it is a map").clone();
-        Wish::new(&arguments, &yaml::parse(networks).expect("it is YAML"))
+        ContainerSpec::new(&arguments, &yaml::parse(networks).expect("it is YAML"))
     }
 
     #[test]
     fn arguments_become_words() {
-        let made = wish(
+        let made = request(
             "{environment: [SECRET: s3cr3t, PATH: /x, EMPTY: ''], port_bindings: '80:8080,443:8443', binds: ['/a:/b:ro'], \
              restart: 'on-failure:3', privileged: true, labels: {a: b}, extra_hosts: {db: 10.0.0.1}, \
              command: 'sh -c \"echo hi\"', detach: true, read_only: false}",
@@ -339,15 +339,15 @@ mod tests {
 
     #[test]
     fn odd_arguments_are_named() {
-        let error = |text| wish(text, "null").expect_err("it is odd").to_string();
+        let error = |text| request(text, "null").expect_err("it is odd").to_string();
         assert_eq!(error("{port_binding: 80}"), "there is no argument 'port_binding'; did you mean 'port_bindings'?");
         assert_eq!(error("{restart: no, restart_policy: always}"), "'restart_policy' is given twice, under two names");
-        assert!(wish("{}", "{a: {mtu: 4}}").is_err());
+        assert!(request("{}", "{a: {mtu: 4}}").is_err());
     }
 
     #[test]
     fn other_configurations_have_other_fingerprints() {
-        let print = |text| wish(text, "null").expect("it is fine").fingerprint();
+        let print = |text| request(text, "null").expect("it is fine").fingerprint();
         assert_eq!(print("{user: a}"), print("{user: a}"));
         assert_ne!(print("{user: a}"), print("{user: b}"));
         assert_ne!(print("{env: {A: 1}}"), print("{env: {A: 2}}"));

@@ -1,17 +1,17 @@
-//! What of a container that is there is otherwise than wished, as its `inspect` tells.
+//! What of a container that is there is otherwise than requested, as its `inspect` tells.
 
 use crate::catalog::change;
 use rocksalt_core::{Map, Value};
 
-use super::arguments::{LABEL, Wish};
+use super::arguments::{ContainerSpec, LABEL};
 
 /// The differences in the form in which Salt gives them; empty if there are none.
 ///
 /// A container of ours has a label by which every difference is seen; what differs can be told only of the settings
 /// that both programs show alike. Values of variables may be secrets, so they are not shown.
-pub fn of(container: &Value, wish: &Wish) -> Map {
+pub fn of(container: &Value, request: &ContainerSpec) -> Map {
     let label = container.walk(&format!("Config/Labels/{LABEL}"), "/").and_then(Value::as_str);
-    let print = wish.fingerprint();
+    let print = request.fingerprint();
     if label == Some(&print) {
         return Map::new();
     }
@@ -22,18 +22,18 @@ pub fn of(container: &Value, wish: &Wish) -> Map {
         }
     };
     let look = |path: &str| container.walk(path, "/").cloned().unwrap_or_default();
-    if !wish.command.is_empty() {
-        note(&mut config, "Cmd", list(&look("Config/Cmd")), texts(&wish.command));
+    if !request.command.is_empty() {
+        note(&mut config, "Cmd", list(&look("Config/Cmd")), texts(&request.command));
     }
     for (name, key) in [("user", "User"), ("hostname", "Hostname"), ("working_dir", "WorkingDir")] {
-        if let Some(wished) = wish.given.get(name) {
-            note(&mut config, key, look(&format!("Config/{key}")), wished.to_string().into());
+        if let Some(wanted) = request.given.get(name) {
+            note(&mut config, key, look(&format!("Config/{key}")), wanted.to_string().into());
         }
     }
     let has = list(&look("Config/Env"));
     let has: Vec<&str> = has.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    for (name, value) in &wish.variables {
+    for (name, value) in &request.variables {
         if !has.contains(&format!("{name}={value}").as_str()) {
             let before = has.iter().any(|known| known.split('=').next() == Some(name));
             old.extend(before.then(|| format!("{name}=***")));
@@ -41,17 +41,17 @@ pub fn of(container: &Value, wish: &Wish) -> Map {
         }
     }
     note(&mut config, "Env", texts(&old), texts(&new));
-    if let Some(wished) = wish.given.get("privileged") {
-        note(&mut host, "Privileged", look("HostConfig/Privileged").truth().into(), wished.truth().into());
+    if let Some(wanted) = request.given.get("privileged") {
+        note(&mut host, "Privileged", look("HostConfig/Privileged").truth().into(), wanted.truth().into());
     }
-    if let Some(wished) = wish.given.get("restart_policy") {
+    if let Some(wanted) = request.given.get("restart_policy") {
         let name = look("HostConfig/RestartPolicy/Name").to_string();
         let count = look("HostConfig/RestartPolicy/MaximumRetryCount").as_i64().unwrap_or_default();
         let is = if count > 0 { format!("{name}:{count}") } else { name };
         let none = |text: &str| matches!(text, "no" | "" | "False" | "None");
-        let wished = wished.to_string();
-        if !(none(&is) && none(&wished)) {
-            note(&mut host, "RestartPolicy", is.into(), wished.into());
+        let wanted = wanted.to_string();
+        if !(none(&is) && none(&wanted)) {
+            note(&mut host, "RestartPolicy", is.into(), wanted.into());
         }
     }
     if config.is_empty() && host.is_empty() {
@@ -86,9 +86,9 @@ mod tests {
 
     fn told(inspected: &str, text: &str) -> String {
         let arguments = yaml::parse(text).expect("it is YAML").as_map().expect("it is a map").clone();
-        let wish = Wish::new(&arguments, &Value::Null).expect("it is fine");
-        let inspected = inspected.replace("PRINT", &wish.fingerprint());
-        Value::Map(of(&json::parse(&inspected).expect("it is JSON"), &wish)).to_string()
+        let request = ContainerSpec::new(&arguments, &Value::Null).expect("it is fine");
+        let inspected = inspected.replace("PRINT", &request.fingerprint());
+        Value::Map(of(&json::parse(&inspected).expect("it is JSON"), &request)).to_string()
     }
 
     #[test]

@@ -44,13 +44,13 @@ pub struct SetEnv {
 impl State for SetEnv {
     const JOIN: Option<&'static Join> = Some(&Join { key, join, part });
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
-        let Some(wished) = self.wished() else {
+        let Some(wanted) = self.wanted() else {
             return Ok(Decision::Settled(Verdict::bad("Environ value must be string, dict or False")));
         };
-        for name in wished.keys() {
+        for name in wanted.keys() {
             valid(&name.to_string())?;
         }
-        let changes = self.changes(machine, &wished);
+        let changes = self.changes(machine, &wanted);
         if changes.is_empty() {
             let are = if step.test { "are" } else { "were" };
             let text = format!("Environ values {are} already set with the correct values");
@@ -63,15 +63,15 @@ impl State for SetEnv {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let changes: Map = plan.into_own()?;
-        let wished = self.wished().unwrap_or_default();
+        let wanted = self.wanted().unwrap_or_default();
         let text_or_false = |value: &Value| matches!(value, Value::String(_) | Value::Bool(false));
-        if !wished.values().all(text_or_false) {
+        if !wanted.values().all(text_or_false) {
             // Salt sets those before the first wrong one; here all are looked at before any is set.
             return Ok(Verdict::bad("Failed to set environ variables").changes(changes));
         }
-        let cleared = self.cleared(machine, &wished).into_iter().map(|name| (Value::from(name), Value::Bool(false)));
+        let cleared = self.cleared(machine, &wanted).into_iter().map(|name| (Value::from(name), Value::Bool(false)));
         let mut set = Map::new();
-        for (name, value) in cleared.chain(wished) {
+        for (name, value) in cleared.chain(wanted) {
             let key = name.to_string();
             let value = new_value(&key, &value, self.unsets())?;
             machine.set_env(&key, value.as_deref());
@@ -84,9 +84,9 @@ impl State for SetEnv {
     }
 
     fn touches(&self) -> Touches {
-        match self.wished() {
-            Some(wished) if self.clear_all != Value::Bool(true) => {
-                let variables = wished.keys().map(|name| Thing::Variable(name.to_string()));
+        match self.wanted() {
+            Some(wanted) if self.clear_all != Value::Bool(true) => {
+                let variables = wanted.keys().map(|name| Thing::Variable(name.to_string()));
                 variables.fold(Touches::nothing(), Touches::writes)
             }
             _ => Touches::everything(),
@@ -95,12 +95,12 @@ impl State for SetEnv {
 }
 
 impl SetEnv {
-    fn wished(&self) -> Option<Map> {
+    fn wanted(&self) -> Option<Map> {
         match &self.value {
             Value::String(_) | Value::Bool(false) => {
                 Some(Map::from_iter([(self.name.as_str().into(), self.value.clone())]))
             }
-            Value::Map(wished) => Some(wished.clone()),
+            Value::Map(wanted) => Some(wanted.clone()),
             _ => None,
         }
     }
@@ -110,17 +110,17 @@ impl SetEnv {
     }
 
     /// The variables that `clear_all` is about.
-    fn cleared(&self, machine: &dyn Probe, wished: &Map) -> Vec<String> {
+    fn cleared(&self, machine: &dyn Probe, wanted: &Map) -> Vec<String> {
         if self.clear_all != Value::Bool(true) {
             return Vec::new();
         }
-        machine.environment().into_iter().map(|(name, _)| name).filter(|name| !wished.contains_key(name)).collect()
+        machine.environment().into_iter().map(|(name, _)| name).filter(|name| !wanted.contains_key(name)).collect()
     }
 
-    fn changes(&self, machine: &dyn Probe, wished: &Map) -> Map {
+    fn changes(&self, machine: &dyn Probe, wanted: &Map) -> Map {
         let emptied = || if self.unsets() { Value::Null } else { "".into() };
-        let mut changes: Map = self.cleared(machine, wished).into_iter().map(|name| (name.into(), emptied())).collect();
-        for (name, value) in wished.iter() {
+        let mut changes: Map = self.cleared(machine, wanted).into_iter().map(|name| (name.into(), emptied())).collect();
+        for (name, value) in wanted.iter() {
             let now = machine.env(&name.to_string());
             let differs = match value {
                 Value::Bool(false) if self.unsets() => now.is_some(),
@@ -143,29 +143,29 @@ fn key(arguments: &Map) -> Option<String> {
     (!clears && wished_by(arguments).is_some()).then(|| format!("false_unsets={unsets}"))
 }
 
-/// What a step's bare arguments wish for.
+/// What a step's bare arguments request.
 fn wished_by(arguments: &Map) -> Option<Map> {
     match arguments.get("value")? {
         value @ (Value::String(_) | Value::Bool(false)) => {
             Some(Map::from_iter([(arguments.get("name")?.clone(), value.clone())]))
         }
-        Value::Map(wished) => Some(wished.clone()),
+        Value::Map(wanted) => Some(wanted.clone()),
         _ => None,
     }
 }
 
 fn join(all: &[&Map]) -> Option<Map> {
     let mut joined = (*all.first()?).clone();
-    let mut wished = Map::new();
+    let mut wanted = Map::new();
     for (name, value) in
         all.iter().map(|arguments| wished_by(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
     {
-        if wished.insert(name, value).is_some() {
+        if wanted.insert(name, value).is_some() {
             // Set twice, so one after another counts.
             return None;
         }
     }
-    joined.insert("value", wished);
+    joined.insert("value", wanted);
     Some(joined)
 }
 

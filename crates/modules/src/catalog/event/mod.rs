@@ -131,14 +131,14 @@ fn send(machine: &dyn System, tag: String, data: Map) -> Result<bool> {
 }
 
 /// Adds all of a source, or what a list names.
-fn add(data: &mut Map, name: &str, wish: &Value, source: impl FnOnce() -> Map) {
-    match wish {
+fn add(data: &mut Map, name: &str, request: &Value, source: impl FnOnce() -> Map) {
+    match request {
         Value::List(names) => {
             let source = source();
             let some = names.iter().filter_map(|name| Some((name.clone(), source.get_value(name)?.clone())));
             data.insert(name, some.collect::<Map>());
         }
-        wish if wish.truth() => {
+        request if request.truth() => {
             data.insert(name, source());
         }
         _ => {}

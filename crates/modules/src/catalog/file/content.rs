@@ -27,7 +27,7 @@ pub fn text_or_bytes(content: Vec<u8>) -> Value {
     String::from_utf8(content).map_or_else(|error| Value::Bytes(error.into_bytes()), Value::String)
 }
 
-/// Puts a changed text in its place, with a copy of the old one beside it if wished.
+/// Puts a changed text in its place, with a copy of the old one beside it if requested.
 pub fn replace(machine: &dyn System, path: &Path, content: &str, backup: Option<&str>) -> Result<()> {
     let path = followed(machine, path);
     if let Some(ending) = backup {

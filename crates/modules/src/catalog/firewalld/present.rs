@@ -64,7 +64,7 @@ struct Kind<'a> {
     /// `--list-…`, and the rest of `--add-…` and `--remove-…`.
     list: &'a str,
     option: &'a str,
-    wished: Vec<String>,
+    wanted: Vec<String>,
     prune: bool,
     /// One in a line, with blanks in it.
     whole_lines: bool,
@@ -87,11 +87,11 @@ impl State for Present {
 
 impl Present {
     fn kinds(&self) -> Result<Vec<Kind<'_>>> {
-        let kind = |key, list, option, wished: &[String], prune: Flag| Kind {
+        let kind = |key, list, option, wanted: &[String], prune: Flag| Kind {
             key,
             list,
             option,
-            wished: wished.to_vec(),
+            wanted: wanted.to_vec(),
             prune: prune.0,
             whole_lines: false,
         };
@@ -132,12 +132,12 @@ impl Present {
             if index == 1 {
                 plan = self.single(machine, plan, &mut changes, is_new, &program)?;
             }
-            if kind.wished.is_empty() && !kind.prune {
+            if kind.wanted.is_empty() && !kind.prune {
                 continue;
             }
             if kind.key == "icmp_types" {
                 let known = words(&ask(machine, &["--permanent", "--get-icmptypes"])?);
-                if let Some(wrong) = kind.wished.iter().find(|wished| !known.contains(wished)) {
+                if let Some(wrong) = kind.wanted.iter().find(|wanted| !known.contains(wanted)) {
                     return Err(Error::failed(format!("{wrong} is an invalid ICMP type")));
                 }
             }
@@ -148,8 +148,8 @@ impl Present {
                     if kind.whole_lines { lines(&text) } else { words(&text) }
                 }
             };
-            let add: Vec<&String> = kind.wished.iter().filter(|one| !now.contains(one)).collect();
-            let remove: Vec<&String> = now.iter().filter(|one| kind.prune && !kind.wished.contains(one)).collect();
+            let add: Vec<&String> = kind.wanted.iter().filter(|one| !now.contains(one)).collect();
+            let remove: Vec<&String> = now.iter().filter(|one| kind.prune && !kind.wanted.contains(one)).collect();
             for (verb, list) in [("add", &add), ("remove", &remove)] {
                 for one in list {
                     plan = plan.run(&[&*program, "--permanent", &zone, &format!("--{verb}-{}={one}", kind.option)]);
@@ -157,7 +157,7 @@ impl Present {
             }
             if !add.is_empty() || !remove.is_empty() {
                 let new: Vec<&String> = match kind.prune {
-                    true => kind.wished.iter().collect(),
+                    true => kind.wanted.iter().collect(),
                     false => now.iter().chain(add).collect(),
                 };
                 changes.insert(kind.key, change(shown(kind.key, now.iter()), shown(kind.key, new.into_iter())));
@@ -196,9 +196,9 @@ impl Present {
         if !self.masquerade.is_null() {
             let query = [program, "--permanent", &zone, "--query-masquerade"];
             let now = !is_new && machine.query(&super::super::tool::command(&query))?.success();
-            let wished = self.masquerade.truth();
-            if now != wished {
-                let (verb, text) = match wished {
+            let wanted = self.masquerade.truth();
+            if now != wanted {
+                let (verb, text) = match wanted {
                     true => ("--add-masquerade", "Masquerading successfully set."),
                     false => ("--remove-masquerade", "Masquerading successfully disabled."),
                 };

@@ -51,13 +51,13 @@ impl Service {
             plan.done.changes.insert("service", name.as_str());
             plan = plan.run(&[&*program, "--permanent", &format!("--new-service={name}")]);
         }
-        for (key, option, wished) in [("ports", "port", &self.ports), ("protocols", "protocol", &self.protocols)] {
+        for (key, option, wanted) in [("ports", "port", &self.ports), ("protocols", "protocol", &self.protocols)] {
             let now = match is_new {
                 true => Vec::new(),
                 false => words(&ask(machine, &["--permanent", &service, &format!("--get-{key}")])?),
             };
-            let add = wished.iter().filter(|one| !now.contains(one)).map(|one| ("add", one));
-            let remove = now.iter().filter(|one| !wished.contains(one)).map(|one| ("remove", one));
+            let add = wanted.iter().filter(|one| !now.contains(one)).map(|one| ("add", one));
+            let remove = now.iter().filter(|one| !wanted.contains(one)).map(|one| ("remove", one));
             let all: Vec<(&str, &String)> = add.chain(remove).collect();
             if all.is_empty() {
                 continue;
@@ -66,7 +66,7 @@ impl Service {
                 plan = plan.run(&[&*program, "--permanent", &service, &format!("--{verb}-{option}={one}")]);
             }
             let list = |all: &[String]| Value::List(all.iter().map(|one| one.as_str().into()).collect());
-            let change: Map = [("old".into(), list(&now)), ("new".into(), list(wished))].into_iter().collect();
+            let change: Map = [("old".into(), list(&now)), ("new".into(), list(wanted))].into_iter().collect();
             plan.done.changes.insert(key, change);
         }
         if plan.done.changes.is_empty() {

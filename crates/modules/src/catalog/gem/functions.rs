@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Function, Wish, listed, sound, sources, tool};
+use super::{Function, GemRequest, listed, sound, sources, tool};
 use crate::Result;
 use crate::machine::System;
 
@@ -39,7 +39,7 @@ impl Function for Install {
     fn call(self, machine: &dyn System) -> Result<String> {
         let names = crate::text::words::listed(&self.gems);
         names.iter().try_for_each(|name| sound(name).map(drop))?;
-        let wish = Wish {
+        let request = GemRequest {
             names,
             version: self.version.as_deref(),
             rdoc: self.rdoc,
@@ -47,7 +47,7 @@ impl Function for Install {
             proxy: self.proxy.as_deref(),
             source: self.source.as_deref(),
         };
-        act(machine, self.gem_bin.as_deref(), self.runas.as_deref(), &wish.words())
+        act(machine, self.gem_bin.as_deref(), self.runas.as_deref(), &request.words())
     }
 }
 

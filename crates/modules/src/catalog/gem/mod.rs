@@ -57,7 +57,7 @@ fn sources(machine: &dyn Probe, tool: &Tool) -> Result<Vec<String>> {
 }
 
 /// Words of an install.
-struct Wish<'a> {
+struct GemRequest<'a> {
     names: Vec<String>,
     version: Option<&'a str>,
     rdoc: bool,
@@ -66,7 +66,7 @@ struct Wish<'a> {
     source: Option<&'a str>,
 }
 
-impl Wish<'_> {
+impl GemRequest<'_> {
     fn words(&self) -> Vec<String> {
         let mut words = vec!["install".to_owned()];
         words.extend(self.version.map(|version| format!("--version={version}")));

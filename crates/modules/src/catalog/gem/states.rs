@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::{Wish, listed, sound, sources, tool};
+use super::{GemRequest, listed, sound, sources, tool};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::Probe;
@@ -61,7 +61,7 @@ impl State for Installed {
             }
             _ => {}
         }
-        let wish = Wish {
+        let request = GemRequest {
             names: vec![name.to_owned()],
             version: self.version.as_deref(),
             rdoc: self.rdoc.0 || self.ri.0,
@@ -71,7 +71,7 @@ impl State for Installed {
         };
         let done = Verdict::good("Gem was successfully installed").change(name, "Installed");
         let dry = Verdict::would(format!("The gem {name} would have been installed")).change(name, "Installed");
-        let command = tool(self.gem_bin.as_deref(), self.user.as_deref()).command(machine, &wish.words())?;
+        let command = tool(self.gem_bin.as_deref(), self.user.as_deref()).command(machine, &request.words())?;
         Ok(Decision::Change(Plan::command(command, done, "Could not install gem. "), dry))
     }
 
@@ -189,24 +189,24 @@ fn settings(user: Option<&str>) -> Touches {
 }
 
 /// Whether a version is what `>= 1.0` asks for.
-fn meets(version: &str, wish: &str) -> bool {
-    let end = wish.find(|sign: char| !"<>=!~".contains(sign)).unwrap_or(wish.len());
-    let (operator, wish) = (&wish[..end], wish[end..].trim());
+fn meets(version: &str, request: &str) -> bool {
+    let end = request.find(|sign: char| !"<>=!~".contains(sign)).unwrap_or(request.len());
+    let (operator, request) = (&request[..end], request[end..].trim());
     let parts = |text: &str| -> Vec<u64> { text.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
-    let (mut known, mut wished) = (parts(version), parts(wish));
-    let length = known.len().max(wished.len());
+    let (mut known, mut wanted) = (parts(version), parts(request));
+    let length = known.len().max(wanted.len());
     known.resize(length, 0);
-    wished.resize(length, 0);
+    wanted.resize(length, 0);
     match operator {
-        ">=" => known >= wished,
-        ">" => known > wished,
-        "<=" => known <= wished,
-        "<" => known < wished,
-        "=" => known == wished,
-        "!=" => known != wished,
+        ">=" => known >= wanted,
+        ">" => known > wanted,
+        "<=" => known <= wanted,
+        "<" => known < wanted,
+        "=" => known == wanted,
+        "!=" => known != wanted,
         "~>" => {
-            let fixed = wish.split('.').count().saturating_sub(1).max(1);
-            known >= wished && known[..fixed] == wished[..fixed]
+            let fixed = request.split('.').count().saturating_sub(1).max(1);
+            known >= wanted && known[..fixed] == wanted[..fixed]
         }
         _ => false,
     }
@@ -218,13 +218,13 @@ mod tests {
 
     #[test]
     fn wishes_are_understood() {
-        for (version, wish) in
+        for (version, request) in
             [("1.2", ">= 1.0"), ("1.10", "> 1.9"), ("1.4.5", "~> 1.4.2"), ("1.9", "~> 1.4"), ("2.0", "!= 1.0")]
         {
-            assert!(meets(version, wish), "{version} {wish}");
+            assert!(meets(version, request), "{version} {request}");
         }
-        for (version, wish) in [("1.0", "> 1.0"), ("1.5.0", "~> 1.4.2"), ("2.0", "~> 1.4"), ("2.0", "1.0")] {
-            assert!(!meets(version, wish), "{version} {wish}");
+        for (version, request) in [("1.0", "> 1.0"), ("1.5.0", "~> 1.4.2"), ("2.0", "~> 1.4"), ("2.0", "1.0")] {
+            assert!(!meets(version, request), "{version} {request}");
         }
     }
 }

@@ -91,7 +91,7 @@ impl State for Detached {
         let plan: DetachPlan = plan.into_own()?;
         let mut said = Vec::new();
         let mut changes = Map::new();
-        Ok(match self.perform(machine, &plan, &mut said, &mut changes) {
+        Ok(match self.carry_out(machine, &plan, &mut said, &mut changes) {
             Ok(()) => Verdict::good(comments(&said)).changes(changes),
             Err(text) if said.is_empty() => Verdict::bad(text).changes(changes),
             Err(text) => Verdict::bad(format!("{text}\n\nChanges already made: {}", comments(&said))).changes(changes),
@@ -233,7 +233,7 @@ impl Detached {
         !plan.is_hash && plan.known_url.as_deref() != Some(plan.url.as_str())
     }
 
-    fn perform(
+    fn carry_out(
         &self,
         machine: &dyn System,
         plan: &DetachPlan,

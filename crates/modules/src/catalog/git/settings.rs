@@ -50,33 +50,33 @@ impl State for ConfigSet {
         if !self.global && self.repo.is_none() {
             return fail("Non-global config options require the 'repo' argument to be set");
         }
-        let Some(wished) = config::values(self.value.as_deref(), &self.multivar) else {
+        let Some(wanted) = config::values(self.value.as_deref(), &self.multivar) else {
             return fail("One of 'value' and 'multivar' is required");
         };
         let place = self.place();
         let old = place.get(machine, &self.name)?;
         let key = if self.global.0 { "Global key " } else { "" };
-        let (name, shown) = (&self.name, self.shown(&wished));
-        if old.as_ref() == Some(&wished) {
+        let (name, shown) = (&self.name, self.shown(&wanted));
+        if old.as_ref() == Some(&wanted) {
             return Ok(Decision::Settled(Verdict::good(format!("{key}'{name}' is already set to {shown}"))));
         }
         let old = Value::from(old);
         let verb = if old.is_null() { "added as" } else { "set to" };
         let dry = Verdict::would(format!("{key}'{name}' would be {verb} {shown}"));
-        let dry = dry.change(name.as_str(), change(old.clone(), Value::from(wished.clone())));
-        Decision::own(&(old, wished), dry)
+        let dry = dry.change(name.as_str(), change(old.clone(), Value::from(wanted.clone())));
+        Decision::own(&(old, wanted), dry)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let (old, wished): (Value, Vec<String>) = plan.into_own()?;
+        let (old, wanted): (Value, Vec<String>) = plan.into_own()?;
         let place = self.place();
-        let (name, shown) = (&self.name, self.shown(&wished));
+        let (name, shown) = (&self.name, self.shown(&wanted));
         let key = if self.global.0 { "global key " } else { "" };
-        if let Err(fault) = place.set(machine, name, &wished, false) {
+        if let Err(fault) = place.set(machine, name, &wanted, false) {
             return Ok(Verdict::bad(format!("Failed to set {key}'{name}' to {shown}: {}", fault.reason())));
         }
         let new = place.get(machine, name)?;
-        let mut verdict = match new.as_ref() == Some(&wished) {
+        let mut verdict = match new.as_ref() == Some(&wanted) {
             true => {
                 let key = if self.global.0 { "Global key " } else { "" };
                 let verb = if old.is_null() { "added as" } else { "set to" };
@@ -101,10 +101,10 @@ impl ConfigSet {
         Place { repository: self.repo.as_deref(), global: self.global.0, user: self.user.as_deref() }
     }
 
-    fn shown(&self, wished: &[String]) -> String {
+    fn shown(&self, wanted: &[String]) -> String {
         match &self.value {
             Some(value) => format!("'{value}'"),
-            None => Value::List(wished.iter().map(|value| value.as_str().into()).collect()).to_string(),
+            None => Value::List(wanted.iter().map(|value| value.as_str().into()).collect()).to_string(),
         }
     }
 }

@@ -71,7 +71,7 @@ impl State for Present {
         if existing.as_ref() == Some(&self.value) {
             return Ok(Decision::Settled(Verdict::good("Grain is already set")));
         }
-        let set = Set::wish(name.clone(), self.value.clone(), self.force.0, false);
+        let set = Set::request(name.clone(), self.value.clone(), self.force.0, false);
         let changes = match set.foreseen(machine) {
             Ok(changes) => changes,
             Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
@@ -86,7 +86,7 @@ impl State for Present {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let name = plain(&self.name, &self.delimiter);
-        Set::wish(name, self.value.clone(), self.force.0, false).call(machine)?;
+        Set::request(name, self.value.clone(), self.force.0, false).call(machine)?;
         Ok(plan.done)
     }
 
@@ -125,7 +125,7 @@ impl State for Absent {
         if grain.is_null() && !destructive {
             return Ok(Decision::Settled(Verdict::good("Grain is already set")));
         }
-        let set = Set::wish(name.clone(), Value::Null, self.force.0, destructive);
+        let set = Set::request(name.clone(), Value::Null, self.force.0, destructive);
         if let Err(text) = set.foreseen(machine) {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
@@ -147,7 +147,7 @@ impl State for Absent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let name = plain(&self.name, &self.delimiter);
-        Set::wish(name, Value::Null, self.force.0, self.destructive.0).call(machine)?;
+        Set::request(name, Value::Null, self.force.0, self.destructive.0).call(machine)?;
         Ok(plan.done)
     }
 
@@ -244,8 +244,8 @@ impl State for ListPresent {
             Some(_) => return Ok(Decision::Settled(Verdict::bad(format!("Grain {name} is not a valid list")))),
         };
         let single = std::slice::from_ref(&self.value);
-        let wished = self.value.as_list().unwrap_or(single);
-        let (known, new): (Vec<Value>, Vec<Value>) = wished.iter().cloned().partition(|value| list.contains(value));
+        let wanted = self.value.as_list().unwrap_or(single);
+        let (known, new): (Vec<Value>, Vec<Value>) = wanted.iter().cloned().partition(|value| list.contains(value));
         if new.is_empty() {
             let text = format!("Value {} is already in grain {name} (or pending)", self.value);
             return Ok(Decision::Settled(Verdict::good(text)));

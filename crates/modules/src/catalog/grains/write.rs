@@ -227,7 +227,7 @@ impl Function for Set {
 }
 
 impl Set {
-    pub fn wish(key: String, val: Value, force: bool, destructive: bool) -> Set {
+    pub fn request(key: String, val: Value, force: bool, destructive: bool) -> Set {
         Set { key, val, force, destructive, delimiter: colon() }
     }
 

@@ -3,7 +3,7 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::work;
+use super::tools;
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::user::account_files;
@@ -29,7 +29,7 @@ impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         check_name("group", &self.name)?;
         tool::refuse(&[("local", &self.local)])?;
-        if work::find(machine, &self.name).is_none() {
+        if tools::find(machine, &self.name).is_none() {
             return Ok(Decision::Settled(Verdict::good("Group not present")));
         }
         let would = Verdict::would(format!("Group {} is set for removal", self.name));
@@ -37,7 +37,7 @@ impl State for Absent {
     }
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        Ok(match work::delete(machine, &self.name) {
+        Ok(match tools::delete(machine, &self.name) {
             Ok(()) => Verdict::good(format!("Removed group {}", self.name)).change(self.name.as_str(), ""),
             Err(text) => Verdict::bad(format!("Failed to remove group {}\n{text}", self.name)),
         })

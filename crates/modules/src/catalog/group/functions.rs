@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::work;
+use super::tools;
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
 use crate::catalog::user::tool::{self, check_name};
@@ -25,7 +25,7 @@ impl Function for Info {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        Ok(work::find(machine, &self.name).map(|group| work::info(&group)).unwrap_or_default())
+        Ok(tools::find(machine, &self.name).map(|group| tools::info(&group)).unwrap_or_default())
     }
 }
 
@@ -45,7 +45,7 @@ impl Function for Getent {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        Ok(accounts::groups(machine).iter().map(work::info).collect())
+        Ok(accounts::groups(machine).iter().map(tools::info).collect())
     }
 }
 
@@ -74,7 +74,7 @@ impl Function for Add {
     fn call(self, machine: &dyn System) -> Result<bool> {
         check_name("group", &self.name)?;
         tool::refuse(&[("root", &self.root)])?;
-        done(work::add(machine, &self.name, self.gid, self.system.0, self.non_unique.0))
+        done(tools::add(machine, &self.name, self.gid, self.system.0, self.non_unique.0))
     }
 }
 
@@ -94,7 +94,7 @@ impl Function for Delete {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         check_name("group", &self.name)?;
-        done(work::delete(machine, &self.name))
+        done(tools::delete(machine, &self.name))
     }
 }
 
@@ -120,10 +120,10 @@ impl Function for Chgid {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         tool::refuse(&[("root", &self.root)])?;
-        match work::find(machine, &self.name) {
+        match tools::find(machine, &self.name) {
             None => Err(Error::failed(format!("Group '{}' does not exist", self.name))),
             Some(group) if group.gid == self.gid => Ok(true),
-            Some(_) => done(work::change_gid(machine, &self.name, self.gid, self.non_unique.0)),
+            Some(_) => done(tools::change_gid(machine, &self.name, self.gid, self.non_unique.0)),
         }
     }
 }
@@ -147,7 +147,7 @@ impl Function for Adduser {
     fn call(self, machine: &dyn System) -> Result<bool> {
         check_name("group", &self.name)?;
         check_name("user", &self.username)?;
-        done(work::add_member(machine, &self.name, &self.username))
+        done(tools::add_member(machine, &self.name, &self.username))
     }
 }
 
@@ -168,9 +168,9 @@ impl Function for Deluser {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        match work::find(machine, &self.name) {
+        match tools::find(machine, &self.name) {
             Some(group) if group.members.contains(&self.username) => {
-                done(work::remove_member(machine, &self.name, &self.username))
+                done(tools::remove_member(machine, &self.name, &self.username))
             }
             _ => Ok(true),
         }
@@ -199,7 +199,7 @@ impl Function for Members {
         let users = self.members_list.iter().flat_map(|users| users.split(',')).map(str::trim);
         let users: Vec<String> = users.filter(|user| !user.is_empty()).map(str::to_owned).collect();
         users.iter().try_for_each(|user| check_name("user", user))?;
-        done(work::set_members(machine, &self.name, &users))
+        done(tools::set_members(machine, &self.name, &users))
     }
 }
 

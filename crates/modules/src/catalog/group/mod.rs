@@ -3,7 +3,7 @@
 mod absent;
 mod functions;
 mod present;
-mod work;
+mod tools;
 
 use super::{Entry, StateEntry, entry, state};
 

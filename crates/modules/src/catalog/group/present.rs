@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::work;
+use super::tools;
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -80,7 +80,7 @@ impl State for Present {
         }
         let Some(gid) = self.number() else { return Ok(Decision::Settled(Verdict::bad("Invalid gid"))) };
         let name = &self.name;
-        let Some(group) = work::find(machine, name) else { return self.make(machine, step, gid).into_plan() };
+        let Some(group) = tools::find(machine, name) else { return self.make(machine, step, gid).into_plan() };
         let difference = self.differences(&group, gid);
         let shown = difference.shown();
         if shown.is_empty() {
@@ -95,7 +95,7 @@ impl State for Present {
         let name = &self.name;
         let gid = self.number().unwrap_or_default();
         let left = |machine: &dyn Probe| {
-            work::find(machine, name).map(|group| self.differences(&group, gid).shown()).unwrap_or_default()
+            tools::find(machine, name).map(|group| self.differences(&group, gid).shown()).unwrap_or_default()
         };
         let failed = |comment: String, left: Map, faults: &[String]| {
             let comment = std::iter::once(&comment).chain(faults).map(String::as_str).collect::<Vec<_>>().join("\n");
@@ -103,22 +103,22 @@ impl State for Present {
         };
         match plan {
             GroupPlan::Make => {
-                if let Err(text) = work::add(machine, name, gid, self.system.0, self.non_unique.0) {
+                if let Err(text) = tools::add(machine, name, gid, self.system.0, self.non_unique.0) {
                     return Ok(Verdict::bad(format!("Failed to create new group {name}\n{text}")));
                 }
                 let users: Vec<String> = self.new_members().cloned().collect();
-                let fault = (!users.is_empty()).then(|| work::set_members(machine, name, &users).err()).flatten();
+                let fault = (!users.is_empty()).then(|| tools::set_members(machine, name, &users).err()).flatten();
                 let left = left(machine);
                 if !left.is_empty() || fault.is_some() {
                     let text = format!("Group {name} has been created but, some changes could not be applied");
                     return failed(text, left, &fault.into_iter().collect::<Vec<_>>());
                 }
-                let info = work::find(machine, name).map(|group| work::info(&group)).unwrap_or_default();
+                let info = tools::find(machine, name).map(|group| tools::info(&group)).unwrap_or_default();
                 Ok(Verdict::good(format!("New group {name} created")).changes(info))
             }
             GroupPlan::Change(difference) => {
                 let comment = set_to_be_changed(&difference.shown());
-                let faults = difference.perform(machine, name, self.non_unique.0);
+                let faults = difference.carry_out(machine, name, self.non_unique.0);
                 let left = left(machine);
                 if !left.is_empty() || !faults.is_empty() {
                     return failed(format!("{comment}Some changes could not be applied"), left, &faults);
@@ -144,7 +144,7 @@ impl Present {
         self.members.iter().chain(&self.addusers).flatten()
     }
 
-    /// The wished number, if there is one; `None` if it is none.
+    /// The requested number, if there is one; `None` if it is none.
     fn number(&self) -> Option<Option<u32>> {
         if !self.gid.truth() {
             return Some(None);
@@ -164,7 +164,7 @@ impl Present {
         let mut would = Verdict::would(format!("Group {name} set to be added"));
         if let Some(gid) = gid.or_else(|| Defaults::read(machine).next_gid(machine, self.system.0, None)) {
             let members = self.new_members().cloned().collect();
-            would.changes = work::info(&Group { name: name.clone(), gid, members });
+            would.changes = tools::info(&Group { name: name.clone(), gid, members });
             if step.test {
                 promised::promise_group(machine, name, gid);
             }
@@ -174,13 +174,13 @@ impl Present {
 
     fn differences(&self, group: &Group, gid: Option<u32>) -> Difference {
         let mut difference = Difference { gid: gid.filter(|gid| *gid != group.gid), ..Difference::default() };
-        if let Some(wished) = &self.members {
-            let same = wished.iter().all(|user| group.members.contains(user))
-                && group.members.iter().all(|user| wished.contains(user));
-            match (same, wished.is_empty()) {
+        if let Some(wanted) = &self.members {
+            let same = wanted.iter().all(|user| group.members.contains(user))
+                && group.members.iter().all(|user| wanted.contains(user));
+            match (same, wanted.is_empty()) {
                 (true, _) => {}
                 (false, true) => (difference.delusers, difference.all) = (group.members.clone(), true),
-                (false, false) => difference.members = Some(wished.clone()),
+                (false, false) => difference.members = Some(wanted.clone()),
             }
         }
         let add = self.addusers.iter().flatten().filter(|user| !group.members.contains(user));
@@ -215,12 +215,12 @@ impl Difference {
     }
 
     /// Does what can be done; what went wrong is told.
-    fn perform(&self, machine: &dyn System, name: &str, non_unique: bool) -> Vec<String> {
+    fn carry_out(&self, machine: &dyn System, name: &str, non_unique: bool) -> Vec<String> {
         let mut done = Vec::new();
-        done.extend(self.gid.map(|gid| work::change_gid(machine, name, gid, non_unique)));
-        done.extend(self.members.as_ref().map(|users| work::set_members(machine, name, users)));
-        done.extend(self.addusers.iter().map(|user| work::add_member(machine, name, user)));
-        done.extend(self.delusers.iter().map(|user| work::remove_member(machine, name, user)));
+        done.extend(self.gid.map(|gid| tools::change_gid(machine, name, gid, non_unique)));
+        done.extend(self.members.as_ref().map(|users| tools::set_members(machine, name, users)));
+        done.extend(self.addusers.iter().map(|user| tools::add_member(machine, name, user)));
+        done.extend(self.delusers.iter().map(|user| tools::remove_member(machine, name, user)));
         done.into_iter().filter_map(std::result::Result::err).collect()
     }
 }

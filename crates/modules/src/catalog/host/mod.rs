@@ -36,14 +36,14 @@ impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (path, mut hosts) = Hosts::read(machine)?;
         let name = &self.name;
-        let wished = self.comment.as_deref().filter(|comment| !comment.is_empty());
+        let wanted = self.comment.as_deref().filter(|comment| !comment.is_empty());
         let (mut good, mut bad) = (Vec::new(), false);
         let (mut add, mut remark, mut remove) = (Vec::new(), Vec::new(), Vec::new());
         let mut warnings = Vec::new();
         for ip in &self.ip {
             if hosts.get(ip).is_none() {
                 add.push(ip.clone());
-                remark.extend(wished.map(|_| ip.clone()));
+                remark.extend(wanted.map(|_| ip.clone()));
             }
         }
         for host in hosts.addresses() {
@@ -57,19 +57,19 @@ impl State for Present {
                          with 'clean' set to True to remove {name} from {ip}, or add {ip} to the 'ip' argument."
                     ));
                 }
-            } else if has && wished.is_some() && host.comment.as_deref() != wished {
+            } else if has && wanted.is_some() && host.comment.as_deref() != wanted {
                 remark.push(ip.clone());
             } else if has {
                 good.push(format!("Host {name} ({ip}) already present"));
             } else if ip.parse::<std::net::IpAddr>().is_ok() {
                 add.push(ip.clone());
-                remark.extend(wished.map(|_| ip.clone()));
+                remark.extend(wanted.map(|_| ip.clone()));
             } else {
                 bad = true;
                 good.push(format!("Invalid IP Address for {name} ({ip})"));
             }
         }
-        let comment = wished.unwrap_or_default();
+        let comment = wanted.unwrap_or_default();
         let (mut would, mut done) = (good.clone(), good);
         let mut changes = Map::new();
         for (ips, key, dry, told) in [

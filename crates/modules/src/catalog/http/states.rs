@@ -47,8 +47,8 @@ pub struct Query {
 
 impl State for Query {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
-        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
-        if let Some(text) = wish.fault() {
+        let check = ResponseCheck::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        if let Some(text) = check.fault() {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         self.request.request(machine, &self.name)?;
@@ -56,7 +56,7 @@ impl State for Query {
             Some(url) if step.test => self.request.request(machine, url)?.send(machine)?,
             _ => Answer { error: Some(String::new()), ..Answer::default() },
         };
-        let (_, mut comment) = wish.judge(&answer)?;
+        let (_, mut comment) = check.judge(&answer)?;
         comment += " (TEST MODE";
         if let Some(url) = &self.test_url {
             comment += &format!(", TEST URL WAS: {url}");
@@ -65,7 +65,7 @@ impl State for Query {
     }
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        let check = ResponseCheck::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         let request = self.request.request(machine, &self.name)?;
         let answer = match self.wait_for {
             Some(seconds) => {
@@ -73,7 +73,7 @@ impl State for Query {
             }
             None => request.send(machine)?,
         };
-        verdict(&wish, &request, &answer)
+        verdict(&check, &request, &answer)
     }
 
     fn touches(&self) -> Touches {
@@ -116,21 +116,21 @@ pub struct WaitForSuccessfulQuery {
 
 impl State for WaitForSuccessfulQuery {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
-        if let Some(text) = wish.fault() {
+        let check = ResponseCheck::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        if let Some(text) = check.fault() {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         self.request.request(machine, &self.name)?;
-        let (_, comment) = wish.judge(&Answer { error: Some(String::new()), ..Answer::default() })?;
+        let (_, comment) = check.judge(&Answer { error: Some(String::new()), ..Answer::default() })?;
         Ok(Decision::Change(Plan::default(), Verdict::would(comment + " (TEST MODE)")))
     }
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let wish = Wish::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
+        let check = ResponseCheck::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         let request = self.request.request(machine, &self.name)?;
-        let good = |answer: &Answer| wish.judge(answer).is_ok_and(|(good, _)| good);
+        let good = |answer: &Answer| check.judge(answer).is_ok_and(|(good, _)| good);
         let answer = wait(machine, &request, self.wait_for, self.request_interval, &good)?;
-        verdict(&wish, &request, &answer)
+        verdict(&check, &request, &answer)
     }
 
     fn touches(&self) -> Touches {
@@ -138,8 +138,8 @@ impl State for WaitForSuccessfulQuery {
     }
 }
 
-fn verdict(wish: &Wish<'_>, request: &Request, answer: &Answer) -> Result<Verdict> {
-    let (good, mut comment) = wish.judge(answer)?;
+fn verdict(check: &ResponseCheck<'_>, request: &Request, answer: &Answer) -> Result<Verdict> {
+    let (good, mut comment) = check.judge(answer)?;
     // Salt says nothing of why.
     if let Some(error) = answer.error.as_ref().filter(|_| !good && answer.status == 0) {
         comment += &format!(" {error}");
@@ -154,24 +154,24 @@ fn verdict(wish: &Wish<'_>, request: &Request, answer: &Answer) -> Result<Verdic
 }
 
 /// What an answer must be like.
-struct Wish<'a> {
+struct ResponseCheck<'a> {
     text: &'a Value,
     text_kind: &'a str,
     status: &'a Value,
     status_kind: &'a str,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> ResponseCheck<'a> {
     fn new(
         text: &'a Value,
         text_kind: &'a Option<String>,
         status: &'a Value,
         status_kind: &'a Option<String>,
-    ) -> Wish<'a> {
+    ) -> ResponseCheck<'a> {
         let text_kind = text_kind.as_deref().unwrap_or("string");
         // A list says itself what it is.
         let own = if status.as_list().is_some() { "list" } else { "string" };
-        Wish { text, text_kind, status, status_kind: status_kind.as_deref().unwrap_or(own) }
+        ResponseCheck { text, text_kind, status, status_kind: status_kind.as_deref().unwrap_or(own) }
     }
 
     fn fault(&self) -> Option<String> {
@@ -249,10 +249,11 @@ mod tests {
         let answer = Answer::new(200, "HTTP/1.1 200 OK\r\n", b"hello".to_vec(), true);
         for (text, text_kind, status, status_kind, good, comment) in cases {
             let (text, status) = (yaml::parse(text).expect("YAML"), yaml::parse(status).expect("YAML"));
-            let wish = Wish { text: &text, text_kind, status: &status, status_kind };
-            assert_eq!(wish.judge(&answer).expect("patterns are right"), (good, comment.to_owned()));
+            let check = ResponseCheck { text: &text, text_kind, status: &status, status_kind };
+            assert_eq!(check.judge(&answer).expect("patterns are right"), (good, comment.to_owned()));
         }
-        let wish = Wish { text: &Value::Null, text_kind: "string", status: &Value::Null, status_kind: "string" };
-        assert!(wish.fault().is_some());
+        let check =
+            ResponseCheck { text: &Value::Null, text_kind: "string", status: &Value::Null, status_kind: "string" };
+        assert!(check.fault().is_some());
     }
 }

@@ -298,10 +298,10 @@ fn texts<'a>(options: impl Iterator<Item = (&'a Value, &'a Value)>) -> Vec<(Stri
     options.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// Takes out what isn't wished for.
-fn removed(section: &mut Section, wished: &[(String, String)]) -> Vec<(String, String)> {
+/// Takes out what isn't requested.
+fn removed(section: &mut Section, wanted: &[(String, String)]) -> Vec<(String, String)> {
     let strange: Vec<String> = section.options().map(|(key, _)| key.to_owned()).collect();
-    let strange = strange.into_iter().filter(|key| !wished.iter().any(|(wished, _)| wished == key));
+    let strange = strange.into_iter().filter(|key| !wanted.iter().any(|(wanted, _)| wanted == key));
     strange.filter_map(|key| Some((key.clone(), section.remove(&key)?))).collect()
 }
 

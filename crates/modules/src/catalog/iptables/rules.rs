@@ -92,7 +92,7 @@ pub struct Delete {
 }
 
 /// What the three have in common.
-struct Wish<'a> {
+struct RuleRequest<'a> {
     name: &'a str,
     table: &'a str,
     family: &'a str,
@@ -113,13 +113,13 @@ pub struct Saving {
     pub comment: String,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> RuleRequest<'a> {
     fn new(
         machine: &dyn Probe,
         (name, table, family): (&'a str, &'a str, &'a str),
         verb: &str,
         arguments: &Map,
-    ) -> Result<Wish<'a>> {
+    ) -> Result<RuleRequest<'a>> {
         plain_words(&[table])?;
         known_family(family)?;
         let chain =
@@ -135,7 +135,7 @@ impl<'a> Wish<'a> {
         let shown_position = position.map(|position: i64| position.to_string()).unwrap_or_default();
         let shown = rule.command(&program, table, verb, &chain, &shown_position);
         let save = save_path(machine, arguments.get("save"), family)?;
-        Ok(Wish { name, table, family, chain, position, shown, program, rule, save })
+        Ok(RuleRequest { name, table, family, chain, position, shown, program, rule, save })
     }
 
     fn is_there(&self, machine: &dyn Probe) -> Result<bool> {
@@ -159,7 +159,7 @@ impl<'a> Wish<'a> {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
         // Salt saves even in a dry run, and says nothing of a change.
-        let Wish { name, family, shown, .. } = self;
+        let RuleRequest { name, family, shown, .. } = self;
         let would = format!("{comment}\nThe rules for {family} need to be saved to {path}");
         let save = Saving {
             path: path.clone(),
@@ -204,13 +204,13 @@ impl Saving {
 impl State for Append {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Append { name, table, family, kwargs } = self;
-        let wish = Wish::new(machine, (name, table, family), "A", kwargs)?;
-        let shown = &wish.shown;
-        if wish.is_there(machine)? {
-            return wish.already(machine, format!("iptables rule for {name} already set ({shown}) for {family}"));
+        let request = RuleRequest::new(machine, (name, table, family), "A", kwargs)?;
+        let shown = &request.shown;
+        if request.is_there(machine)? {
+            return request.already(machine, format!("iptables rule for {name} already set ({shown}) for {family}"));
         }
-        wish.change(
-            wish.argv("-A", None, true),
+        request.change(
+            request.argv("-A", None, true),
             format!("Set iptables rule for {name} to: {shown} for {family}"),
             "Set",
             format!("Failed to set iptables rule for {name}.\nAttempted rule was {shown} for {family}"),
@@ -230,20 +230,20 @@ impl State for Append {
 impl State for Insert {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Insert { name, table, family, kwargs } = self;
-        let wish = Wish::new(machine, (name, table, family), "I", kwargs)?;
-        let shown = &wish.shown;
-        if wish.is_there(machine)? {
-            return wish.already(machine, format!("iptables rule for {name} already set for {family} ({shown})"));
+        let request = RuleRequest::new(machine, (name, table, family), "I", kwargs)?;
+        let shown = &request.shown;
+        if request.is_there(machine)? {
+            return request.already(machine, format!("iptables rule for {name} already set for {family} ({shown})"));
         }
-        let position = match wish.position {
+        let position = match request.position {
             None | Some(0) => {
                 return Err(Error::arguments("iptables.insert: Position needs to be specified or use append (-A)"));
             }
-            Some(position) if position < 0 => from_end(machine, family, table, &wish.chain, position)?,
+            Some(position) if position < 0 => from_end(machine, family, table, &request.chain, position)?,
             Some(position) => position,
         };
-        wish.change(
-            wish.argv("-I", Some(position), true),
+        request.change(
+            request.argv("-I", Some(position), true),
             format!("Set iptables rule for {name} to: {shown} for {family}"),
             "Set",
             format!("Failed to set iptables rule for {name}.\nAttempted rule was {shown}"),
@@ -263,14 +263,14 @@ impl State for Insert {
 impl State for Delete {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Delete { name, table, family, kwargs } = self;
-        let wish = Wish::new(machine, (name, table, family), "D", kwargs)?;
-        let shown = &wish.shown;
-        if wish.position.is_none() && !wish.is_there(machine)? {
+        let request = RuleRequest::new(machine, (name, table, family), "D", kwargs)?;
+        let shown = &request.shown;
+        if request.position.is_none() && !request.is_there(machine)? {
             let comment = format!("iptables rule for {name} already absent for {family} ({shown})");
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
-        wish.change(
-            wish.argv("-D", wish.position, wish.position.is_none()),
+        request.change(
+            request.argv("-D", request.position, request.position.is_none()),
             format!("Delete iptables rule for {name} {shown}"),
             "Deleted",
             format!("Failed to delete iptables rule for {name}.\nAttempted rule was {shown}"),

@@ -109,7 +109,7 @@ impl Done {
 
 /// What is there, and what is not.
 #[derive(Serialize, Deserialize)]
-pub struct Loading {
+pub struct ModulesPlan {
     already: Vec<String>,
     unavailable: Vec<String>,
     load: Vec<String>,
@@ -153,11 +153,11 @@ impl State for Present {
             load.push(module);
         }
         let verdict = Verdict::would(lines([right, would])).changes(changes);
-        Decision::own(&Loading { already, unavailable, load }, verdict)
+        Decision::own(&ModulesPlan { already, unavailable, load }, verdict)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: Loading = plan.into_own()?;
+        let plan: ModulesPlan = plan.into_own()?;
         let mut done = Done::default();
         for module in &plan.load {
             // One that it came with is loaded by now.

@@ -87,10 +87,10 @@ impl Function for SetFunction {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let wish = Wish { key: &self.key, value: &self.value, setting: &self.setting };
+        let request = SettingRequest { key: &self.key, value: &self.value, setting: &self.setting };
         let conf = Conf::read(machine, &self.conf_file)?;
-        if wish.found(&conf) != wish.wished() {
-            let (path, text) = wish.text(&conf)?;
+        if request.found(&conf) != request.wanted() {
+            let (path, text) = request.text(&conf)?;
             let real = followed(machine, Path::new(&path));
             machine.write(&real, text.as_bytes(), None).map_err(|error| Error::io("write", &path, &error))?;
         }
@@ -126,14 +126,14 @@ pub struct Set {
 
 impl State for Set {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
-        let wish = Wish { key: &self.key, value: &self.value, setting: &self.setting };
+        let request = SettingRequest { key: &self.key, value: &self.value, setting: &self.setting };
         let conf = match Conf::read(machine, &self.conf_file) {
             Ok(conf) => conf,
             // A package may bring it until then.
             Err(error) if step.test => return Ok(Decision::Settled(Verdict::would(error.to_string()))),
             Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
         };
-        let (old, new) = (wish.found(&conf), wish.wished());
+        let (old, new) = (request.found(&conf), request.wanted());
         let (which, what) = match self.setting.is_null() {
             true => (format!("Command '{}'", self.key), format!("command '{}'", self.key)),
             false => (
@@ -145,7 +145,7 @@ impl State for Set {
             return Ok(Decision::Settled(Verdict::good(format!("{which} already has value: {new}"))));
         }
         let changes = super::change(old, new.clone());
-        let (path, text) = wish.text(&conf)?;
+        let (path, text) = request.text(&conf)?;
         let path = followed(machine, Path::new(&path)).to_string_lossy().into_owned();
         let done = Verdict::good(format!("Set {what} value: {new}")).changes(changes.clone());
         let plan =
@@ -160,14 +160,14 @@ impl State for Set {
 }
 
 /// A setting, or one of a log's, as both the function and the state are given it.
-struct Wish<'a> {
+struct SettingRequest<'a> {
     key: &'a str,
     value: &'a Value,
     setting: &'a Value,
 }
 
-impl Wish<'_> {
-    fn wished(&self) -> Value {
+impl SettingRequest<'_> {
+    fn wanted(&self) -> Value {
         number(if self.setting.is_null() { self.value } else { self.setting })
     }
 
@@ -180,12 +180,12 @@ impl Wish<'_> {
 
     fn text(&self, conf: &Conf) -> Result<(String, String)> {
         let odd = |text: &str| text.is_empty() || text.contains(['\n', '\r', '{', '}']);
-        if [self.key, &self.value.to_string(), &self.wished().to_string()].into_iter().any(odd) {
+        if [self.key, &self.value.to_string(), &self.wanted().to_string()].into_iter().any(odd) {
             return Err(Error::arguments("a setting of logrotate is one line, and not empty"));
         }
         match self.setting.is_null() {
-            true => conf.set(self.key, &self.wished()),
-            false => conf.set_in(self.key, &self.value.to_string(), &self.wished()),
+            true => conf.set(self.key, &self.wanted()),
+            false => conf.set_in(self.key, &self.value.to_string(), &self.wanted()),
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn vgremove(machine: &dyn Probe, group: &str, force: bool) -> Result<Vec<Str
     Ok(vec![tool::find(machine, "vgremove")?, name(group)?, quiet(force)])
 }
 
-/// A logical volume that is wished.
+/// A logical volume that is requested.
 #[derive(Clone, Debug, Default)]
 pub struct Volume<'a> {
     pub name: &'a str,

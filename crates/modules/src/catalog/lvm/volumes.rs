@@ -54,7 +54,7 @@ impl State for LvPresent {
         if size.is_some() && extents.is_some() {
             return Ok(Decision::Settled(Verdict::bad("Only one of extents or size can be specified.")));
         }
-        let wished = size.as_deref().map(sectors).transpose()?;
+        let wanted = size.as_deref().map(sectors).transpose()?;
         let name = self.snapshot.as_ref().unwrap_or(&self.name);
         let path = self.path();
         let Some(known) = show::logical(machine, &path)?.get(&path).and_then(Value::as_map).cloned() else {
@@ -80,11 +80,11 @@ impl State for LvPresent {
         let number = |key: &str| known.get(key).and_then(|value| value.to_string().parse::<u64>().ok()).unwrap_or(0);
         let (old_sectors, old_extents) = (number("Logical Volume Size"), number("Current Logical Extents Associated"));
         let present = format!("Logical Volume {name} already present");
-        // What LVM makes of the wish: a whole number of extents.
-        let new = match (wished, extents.as_deref()) {
-            (Some(wished), _) if old_extents > 0 => {
+        // What LVM makes of the request: a whole number of extents.
+        let new = match (wanted, extents.as_deref()) {
+            (Some(wanted), _) if old_extents > 0 => {
                 let each = (old_sectors / old_extents).max(1);
-                wished.div_ceil(each)
+                wanted.div_ceil(each)
             }
             (None, Some(share)) if share.contains('%') => {
                 let text = format!("{present}, {share} won't be resized.");

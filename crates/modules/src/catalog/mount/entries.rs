@@ -7,7 +7,7 @@ use super::super::file::Flag;
 use super::super::tool;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::fstab::{Change, Line, MatchOn, Table};
-use super::work::Wish;
+use super::mounting::MountRequest;
 use super::{fstab_path, listed, touches, trimmed};
 use crate::catalog::{Action, Plan};
 use crate::machine::{Probe, System};
@@ -94,7 +94,7 @@ impl State for FstabPresent {
             return Ok(plan.announced(would));
         }
         let mut plan = plan
-            .then(Action::Run(Wish { name: place, ..Wish::default() }.mount()))
+            .then(Action::Run(MountRequest { name: place, ..MountRequest::default() }.mount()))
             .or(format!("{done}\nError while mounting:"));
         plan.done.comment = format!("{done}\nMounted {name} on {place}");
         Ok(plan.announced(format!("{would}\nWill mount {name} on {place}")))

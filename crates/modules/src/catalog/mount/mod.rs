@@ -5,10 +5,10 @@ mod entries;
 mod fstab;
 mod functions;
 mod mounted;
+mod mounting;
 mod options;
 mod swap;
 mod unmounted;
-mod work;
 
 use rocksalt_core::Value;
 
@@ -21,14 +21,14 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<functions::GetMountFromPath>(),
     entry::<functions::IsFuseExec>(),
     entry::<functions::IsMounted>(),
-    entry::<work::Mount>(),
-    entry::<work::Remount>(),
+    entry::<mounting::Mount>(),
+    entry::<mounting::Remount>(),
     entry::<functions::RmFstab>(),
     entry::<functions::SetFstab>(),
     entry::<swap::Swapoff>(),
     entry::<swap::Swapon>(),
     entry::<swap::Swaps>(),
-    entry::<work::Umount>(),
+    entry::<mounting::Umount>(),
 ];
 
 pub const STATES: &[StateEntry] = &[

@@ -11,8 +11,8 @@ use super::super::file::{Flag, canonical};
 use super::super::{Decision, State, Step, Touches, Verdict, tool};
 use super::active::{self, Device, Mount};
 use super::fstab::{Change, Line, MatchOn, Table};
+use super::mounting::{self, MountRequest};
 use super::options::{self, Extra};
-use super::work::{self, Wish};
 use super::{fstab_path, listed, touches, trimmed};
 use crate::Result;
 use crate::catalog::Plan;
@@ -82,7 +82,7 @@ pub struct Mounted {
 
 /// What is to be done to the mount itself.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum Act {
+enum MountAction {
     Nothing,
     Mount,
     MakeDirectory,
@@ -94,7 +94,7 @@ enum Act {
 
 #[derive(Serialize, Deserialize)]
 pub struct MountPlan {
-    act: Act,
+    act: MountAction,
     /// The new text of the file.
     entry: Option<String>,
     done: Verdict,
@@ -102,7 +102,7 @@ pub struct MountPlan {
 
 /// What looking at the mount has shown.
 struct Finding {
-    act: Act,
+    act: MountAction,
     /// For the run, and for the dry run.
     comment: String,
     would: String,
@@ -131,7 +131,7 @@ impl State for Mounted {
             Ok(finding) => finding,
             Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
         };
-        if finding.act == Act::Mount && !look::exists(machine, name) && !self.mkmnt.0 {
+        if finding.act == MountAction::Mount && !look::exists(machine, name) && !self.mkmnt.0 {
             // In a dry run an earlier step may be the one that makes it.
             let would = Verdict::would(finding.would);
             let verdict = if step.test { would } else { Verdict::bad("Mount directory is not present") };
@@ -155,7 +155,7 @@ impl State for Mounted {
             }
         }
         let done = Verdict::good(finding.comment).changes(finding.changes);
-        if finding.act == Act::Nothing && entry.is_none() {
+        if finding.act == MountAction::Nothing && entry.is_none() {
             let comment = if step.test { finding.would } else { done.comment.clone() };
             return Ok(Decision::Settled(Verdict { comment, ..done }));
         }
@@ -186,7 +186,7 @@ impl State for Mounted {
                 let name = trimmed(&self.name);
                 let done = Verdict::good(format!("{name} remounted"));
                 let would = Verdict::would(format!("{name} would be remounted"));
-                Decision::own(&MountPlan { act: Act::Remount, entry: None, done }, would)
+                Decision::own(&MountPlan { act: MountAction::Remount, entry: None, done }, would)
             }
             other => Ok(other),
         }
@@ -211,14 +211,14 @@ impl Mounted {
             changes: Map::new(),
         };
         if !self.mount.0 {
-            return Ok(Ok(finding(Act::Nothing, "")));
+            return Ok(Ok(finding(MountAction::Nothing, "")));
         }
-        let wished = listed(&self.opts);
+        let wanted = listed(&self.opts);
         let device = match Device::find(machine, &self.device) {
             Ok(device) => device,
             Err(text) => return Ok(Err(text)),
         };
-        let bind = wished.iter().any(|option| option == "bind" || option == "rbind");
+        let bind = wanted.iter().any(|option| option == "bind" || option == "rbind");
         let same = match bind && self.device.starts_with('/') {
             true => shows(&mounts, current, &device.real),
             false => current.is_of(machine, &device),
@@ -231,7 +231,7 @@ impl Mounted {
                 for other in &others {
                     if pattern.matches(other)? {
                         return Ok(Ok(finding(
-                            Act::Nothing,
+                            MountAction::Nothing,
                             &format!("An umount will not be forced because device matched device_name_regex: {other}"),
                         )));
                     }
@@ -242,7 +242,7 @@ impl Mounted {
                 text += &format!(" ({})", device.real);
             }
             text += &format!(", current: {}", others.join(", "));
-            let mut found = finding(Act::Replace, "Target was successfully mounted");
+            let mut found = finding(MountAction::Replace, "Target was successfully mounted");
             found.would =
                 format!("An umount would have been forced because devices do not match.  Watched: {}", self.device);
             found.changes.insert("umount", text);
@@ -256,15 +256,15 @@ impl Mounted {
             &self.extra_mount_ignore_fs_keys,
             &self.extra_mount_translate_options,
         );
-        let mut changed = options::missing(machine, current, &self.fstype, &wished, &extra);
+        let mut changed = options::missing(machine, current, &self.fstype, &wanted, &extra);
         if changed.is_empty() {
-            changed = self.given_up(machine, current, name, table, &wished, &extra);
+            changed = self.given_up(machine, current, name, table, &wanted, &extra);
         }
-        let mut found = finding(Act::Nothing, "Target was already mounted");
+        let mut found = finding(MountAction::Nothing, "Target was already mounted");
         if !changed.is_empty() {
             let list = changed.join(",");
             let anew = matches!(self.fstype.as_str(), "nfs" | "cvfs") || self.fstype.starts_with("fuse");
-            found.act = if anew { Act::UnmountMount } else { Act::Remount };
+            found.act = if anew { MountAction::UnmountMount } else { MountAction::Remount };
             found.would = format!("Remount would be forced because options ({list}) changed");
             found.only = true;
             let how = if anew { "unmount and mount" } else { "remount" };
@@ -273,18 +273,18 @@ impl Mounted {
         Ok(Ok(found))
     }
 
-    /// Options that the entry had, and that are no longer wished, but still in force. Salt keeps a cache for this.
+    /// Options that the entry had, and that are no longer requested, but still in force. Salt keeps a cache for this.
     fn given_up(
         &self,
         machine: &dyn Probe,
         current: &Mount,
         name: &str,
         table: Option<&Table>,
-        wished: &[String],
+        wanted: &[String],
         extra: &Extra,
     ) -> Vec<String> {
         let Some(old) = table.and_then(|table| table.lines().find(|line| line.name == name)) else { return Vec::new() };
-        let gone = old.options.split(',').filter(|option| !wished.iter().any(|wish| wish == option));
+        let gone = old.options.split(',').filter(|option| !wanted.iter().any(|request| request == option));
         let shown = |option: &&str| current.options.iter().chain(&current.super_options).any(|known| known == option);
         gone.filter(shown)
             // What is there in any case is not given up: "rw", "relatime".
@@ -307,22 +307,26 @@ impl Mounted {
                 (false, true) => format!("{name} would be created and mounted"),
                 (false, false) => format!("{name} does not exist and would not be created"),
             };
-            let mut found = finding(Act::Mount, "Target was successfully mounted".into(), would, true);
+            let mut found = finding(MountAction::Mount, "Target was successfully mounted".into(), would, true);
             found.changes.insert("mount", true);
             return found;
         }
         match (there, self.mkmnt.0) {
-            (true, _) => {
-                finding(Act::Nothing, format!("{name} not mounted"), format!("{name} would not be mounted"), false)
-            }
+            (true, _) => finding(
+                MountAction::Nothing,
+                format!("{name} not mounted"),
+                format!("{name} would not be mounted"),
+                false,
+            ),
             (false, true) => {
                 let would = format!("{name} would be created, but not mounted");
-                let mut found = finding(Act::MakeDirectory, format!("{name} was created, not mounted"), would, false);
+                let mut found =
+                    finding(MountAction::MakeDirectory, format!("{name} was created, not mounted"), would, false);
                 found.changes.insert("mkmnt", name);
                 found
             }
             (false, false) => finding(
-                Act::Nothing,
+                MountAction::Nothing,
                 format!("{name} not present and not mounted"),
                 format!("{name} does not exist and would neither be created nor mounted"),
                 false,
@@ -358,29 +362,29 @@ impl Mounted {
         }
     }
 
-    fn act(&self, machine: &dyn System, name: &str, act: Act, changes: &mut Map) -> Result<()> {
+    fn act(&self, machine: &dyn System, name: &str, act: MountAction, changes: &mut Map) -> Result<()> {
         let options = listed(&self.opts);
         let user = self.user.as_deref();
-        let wish = Wish { name, device: Some(&self.device), fstype: &self.fstype, options: &options, user };
+        let request = MountRequest { name, device: Some(&self.device), fstype: &self.fstype, options: &options, user };
         let make = || match look::exists(machine, name) {
             true => Ok(()),
             false => tool::make_directories(machine, name, 0o755),
         };
         match act {
-            Act::Nothing => Ok(()),
-            Act::MakeDirectory => make(),
-            Act::Mount => {
+            MountAction::Nothing => Ok(()),
+            MountAction::MakeDirectory => make(),
+            MountAction::Mount => {
                 make()?;
-                work::run(machine, &wish.mount())
+                mounting::run(machine, &request.mount())
             }
-            Act::Remount => work::run(machine, &wish.remount()),
-            Act::Replace => {
-                work::run(machine, &work::umount(name, false, user))?;
-                work::run(machine, &wish.mount())
+            MountAction::Remount => mounting::run(machine, &request.remount()),
+            MountAction::Replace => {
+                mounting::run(machine, &mounting::umount(name, false, user))?;
+                mounting::run(machine, &request.mount())
             }
-            Act::UnmountMount => {
-                if work::run(machine, &work::umount(name, false, None)).is_err() {
-                    work::run(machine, &work::umount(name, true, None))?;
+            MountAction::UnmountMount => {
+                if mounting::run(machine, &mounting::umount(name, false, None)).is_err() {
+                    mounting::run(machine, &mounting::umount(name, true, None))?;
                     if let Some(Value::String(text)) = changes.get_mut("umount") {
                         *text = text.replace(
                             "Forced unmount and mount because ",
@@ -388,7 +392,7 @@ impl Mounted {
                         );
                     }
                 }
-                work::run(machine, &wish.mount())
+                mounting::run(machine, &request.mount())
             }
         }
     }

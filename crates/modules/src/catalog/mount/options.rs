@@ -1,4 +1,4 @@
-//! Which of the wished options a mount does not have, so that it must be mounted anew.
+//! Which of the requested options a mount does not have, so that it must be mounted anew.
 
 use rocksalt_core::{Map, Value};
 
@@ -71,8 +71,8 @@ pub struct Extra {
     pub translated: Map,
 }
 
-pub fn missing(machine: &dyn Probe, mount: &Mount, fstype: &str, wished: &[String], extra: &Extra) -> Vec<String> {
-    let mut missing: Vec<String> = wished
+pub fn missing(machine: &dyn Probe, mount: &Mount, fstype: &str, wanted: &[String], extra: &Extra) -> Vec<String> {
+    let mut missing: Vec<String> = wanted
         .iter()
         .filter_map(|option| {
             let option = translated(machine, fstype, option, extra);
@@ -170,7 +170,7 @@ mod tests {
             super_options: split("rw,size=10240k,mode=755,uid=5"),
         };
         let machine = Fake::new();
-        for (wished, expected) in [
+        for (wanted, expected) in [
             ("defaults,nofail,x-systemd.automount,size=10m,mode=0755,uid=5", ""),
             ("size=20m", "size=20480k"),
             ("rw", "rw"),
@@ -180,9 +180,9 @@ mod tests {
             ("password=x,secret", "secret"),
         ] {
             assert_eq!(
-                missing(&machine, &mount, "tmpfs", &split(wished), &Extra::default()).join(","),
+                missing(&machine, &mount, "tmpfs", &split(wanted), &Extra::default()).join(","),
                 expected,
-                "{wished}"
+                "{wanted}"
             );
         }
         let extra = Extra { invisible: vec!["secret".into()], ..Extra::default() };

@@ -7,7 +7,7 @@ use super::super::file::Flag;
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::active::{self, Device};
 use super::fstab::Table;
-use super::{fstab_path, touches, trimmed, work};
+use super::{fstab_path, mounting, touches, trimmed};
 use crate::Result;
 use crate::catalog::{Action, Plan};
 use crate::machine::Probe;
@@ -57,7 +57,7 @@ impl State for Unmounted {
             plan.done.changes.insert("umount", true);
             // One may lie over another.
             for _ in &there {
-                plan = plan.then(Action::Run(work::umount(name, false, self.user.as_deref())));
+                plan = plan.then(Action::Run(mounting::umount(name, false, self.user.as_deref())));
             }
         }
         if self.persist.0 {

@@ -53,7 +53,7 @@ pub const NATIVE: &str = "mysql_native_password";
 
 impl<'a> Login<'a> {
     /// A password goes before its hash, and both before logging in without.
-    pub fn wished(password: Option<&'a str>, hash: Option<&'a str>, socket: bool) -> Login<'a> {
+    pub fn wanted(password: Option<&'a str>, hash: Option<&'a str>, socket: bool) -> Login<'a> {
         let given = |text: &Option<&'a str>| text.filter(|text| !text.is_empty());
         match (given(&password), given(&hash)) {
             (Some(password), _) => Login::Password(password),
@@ -79,7 +79,7 @@ pub fn find(machine: &dyn Probe, server: &Server, user: &str, host: &str) -> Res
     Ok(rows.into_iter().next())
 }
 
-/// Whether an account logs in as wished; `None` if nobody can tell.
+/// Whether an account logs in as requested; `None` if nobody can tell.
 pub fn logs_in(account: &Map, login: &Login<'_>, version: &Version, column: Option<&str>) -> Option<bool> {
     let plugin = text(account, "plugin");
     let hash = match column {
@@ -96,7 +96,7 @@ pub fn logs_in(account: &Map, login: &Login<'_>, version: &Version, column: Opti
         // Others can't be compared from outside: their salt is the server's own, or the hash another kind.
         Login::Password(_) if plugin == socket_plugin(version) => Some(false),
         Login::Password(_) => None,
-        Login::Hash(wished) => Some(hash.eq_ignore_ascii_case(wished)),
+        Login::Hash(wanted) => Some(hash.eq_ignore_ascii_case(wanted)),
         Login::Socket => Some(plugin == socket_plugin(version)),
         Login::Nothing => Some(hash.is_empty()),
     }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(check("ed25519", &Login::Password("mypass")), None);
         assert_eq!(check("unix_socket", &Login::Password("mypass")), Some(false));
         assert_eq!(check("unix_socket", &Login::Socket), Some(true));
-        assert_eq!(Login::wished(Some(""), None, false), Login::Nothing);
-        assert_eq!(Login::wished(Some("a"), Some("b"), true), Login::Password("a"));
+        assert_eq!(Login::wanted(Some(""), None, false), Login::Nothing);
+        assert_eq!(Login::wanted(Some("a"), Some("b"), true), Login::Password("a"));
     }
 }

@@ -1,4 +1,4 @@
-//! Privileges: what is wished, what `SHOW GRANTS` lists, and whether the one covers the other.
+//! Privileges: what is requested, what `SHOW GRANTS` lists, and whether the one covers the other.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ CREATE USER,CREATE VIEW,DELETE,DROP,DROP ROLE,EVENT,EXECUTE,FILE,INDEX,INSERT,LO
 REPLICATION CLIENT,REPLICATION SLAVE,SELECT,SHOW DATABASES,SHOW VIEW,SHUTDOWN,SUPER,TRIGGER,UPDATE";
 
 /// Privileges as users write them: `select, insert (a, b), all`.
-pub fn wished(text: &str) -> Result<BTreeSet<Privilege>> {
+pub fn wanted(text: &str) -> Result<BTreeSet<Privilege>> {
     let mut tokens = tokens(text).into_iter().peekable();
     let mut privileges = BTreeSet::new();
     while tokens.peek().is_some() {
@@ -96,7 +96,7 @@ fn resolved(name: &str) -> String {
 impl Object {
     /// `db.*`, `*.*`, `db.table`. Unless `escape`, the names may be quoted already, with wildcards, and
     /// `PROCEDURE` or `FUNCTION` may stand before them.
-    pub fn wished(text: &str, escape: bool) -> Result<Object> {
+    pub fn wanted(text: &str, escape: bool) -> Result<Object> {
         let odd = || {
             Error::arguments(format!("database: '{text}' is no level of privileges"))
                 .hint("write `db.*`, `db.table` or `*.*`")
@@ -158,8 +158,8 @@ impl Grant {
         let found = tokens(rest);
         let on = found.iter().position(|token| matches!(token, Token::Word(word) if word == "ON"))?;
         let to = on + found[on..].iter().position(|token| matches!(token, Token::Word(word) if word == "TO"))?;
-        let privileges = wished(&rejoined(&found[..on])).ok()?;
-        let object = Object::wished(&rejoined(&found[on + 1..to]), false).ok()?;
+        let privileges = wanted(&rejoined(&found[..on])).ok()?;
+        let object = Object::wanted(&rejoined(&found[on + 1..to]), false).ok()?;
         let name = |token: &Token| match token {
             Token::Word(name) | Token::Quoted(name) => Some(name.clone()),
             Token::Sign(_) => None,
@@ -197,36 +197,36 @@ impl Held {
     }
 
     /// In MariaDB since 10.5.2 `REPLICATION CLIENT` is listed as `BINLOG MONITOR`.
-    fn has(&self, wished: &Privilege) -> bool {
+    fn has(&self, wanted: &Privilege) -> bool {
         let named =
             |name: &str, column: Option<String>| self.privileges.contains(&Privilege { name: name.into(), column });
-        wished.name == "USAGE"
-            || (wished.name == "GRANT OPTION" && self.grant_option)
-            || (wished.name != "GRANT OPTION" && named(ALL, None))
-            || named(&wished.name, None)
-            || (wished.column.is_some() && named(&wished.name, wished.column.clone()))
-            || (wished.name == "REPLICATION CLIENT" && named("BINLOG MONITOR", None))
+        wanted.name == "USAGE"
+            || (wanted.name == "GRANT OPTION" && self.grant_option)
+            || (wanted.name != "GRANT OPTION" && named(ALL, None))
+            || named(&wanted.name, None)
+            || (wanted.column.is_some() && named(&wanted.name, wanted.column.clone()))
+            || (wanted.name == "REPLICATION CLIENT" && named("BINLOG MONITOR", None))
     }
 
-    pub fn covers(&self, wished: &BTreeSet<Privilege>) -> bool {
-        wished.iter().all(|privilege| self.has(privilege))
+    pub fn covers(&self, wanted: &BTreeSet<Privilege>) -> bool {
+        wanted.iter().all(|privilege| self.has(privilege))
     }
 
     /// These, and no others.
-    pub fn are(&self, wished: &BTreeSet<Privilege>) -> bool {
-        let held = Held { privileges: wished.clone(), grant_option: self.grant_option };
-        self.covers(wished) && held.covers(&self.privileges)
+    pub fn are(&self, wanted: &BTreeSet<Privilege>) -> bool {
+        let held = Held { privileges: wanted.clone(), grant_option: self.grant_option };
+        self.covers(wanted) && held.covers(&self.privileges)
     }
 
-    /// Those of the wished that are there; everything, if all are wished.
-    pub fn of(&self, wished: &BTreeSet<Privilege>) -> BTreeSet<Privilege> {
-        if wished.iter().any(|privilege| privilege.name == ALL) {
+    /// Those of the requested that are there; everything, if all are requested.
+    pub fn of(&self, wanted: &BTreeSet<Privilege>) -> BTreeSet<Privilege> {
+        if wanted.iter().any(|privilege| privilege.name == ALL) {
             return match self.privileges.is_empty() {
                 true => BTreeSet::new(),
-                false => wished.clone(),
+                false => wanted.clone(),
             };
         }
-        wished.iter().filter(|privilege| privilege.name != "USAGE" && self.has(privilege)).cloned().collect()
+        wanted.iter().filter(|privilege| privilege.name != "USAGE" && self.has(privilege)).cloned().collect()
     }
 
     pub fn all(&self) -> &BTreeSet<Privilege> {
@@ -303,19 +303,19 @@ mod tests {
 
     #[test]
     fn wishes_are_checked_before_they_become_sql() {
-        let told = |text: &str| wished(text).map(|wished| sql(&wished)).map_err(|error| error.to_string());
+        let told = |text: &str| wanted(text).map(|wanted| sql(&wanted)).map_err(|error| error.to_string());
         assert_eq!(told("all").as_deref(), Ok("ALL PRIVILEGES"));
         assert_eq!(told("select,Insert , lock tables").as_deref(), Ok("INSERT, LOCK TABLES, SELECT"));
         assert_eq!(told("SELECT (a, `b``c`), UPDATE").as_deref(), Ok("SELECT (`a`), SELECT (`b``c`), UPDATE"));
         for hostile in ["", "SELECT ON mysql.* TO x", "SELECT; DROP", "SELECT (a", "SELECT 'x'", "SELECT(a,)", "all on"]
         {
-            assert!(wished(hostile).is_err(), "{hostile}");
+            assert!(wanted(hostile).is_err(), "{hostile}");
         }
     }
 
     #[test]
     fn objects_keep_their_wildcards_escaped() {
-        let told = |text: &str, escape| Object::wished(text, escape).map(|object| object.sql()).ok();
+        let told = |text: &str, escape| Object::wanted(text, escape).map(|object| object.sql()).ok();
         assert_eq!(told("my_db.*", true).as_deref(), Some(r"`my\_db`.*"));
         assert_eq!(told("my_db.my_table", true).as_deref(), Some("`my_db`.`my_table`"));
         assert_eq!(told("*.*", true).as_deref(), Some("*.*"));
@@ -337,23 +337,23 @@ mod tests {
             "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION",
         ]);
         assert_eq!(held.len(), 4);
-        let on = |database: &str| Held::on(&Object::wished(database, true).expect("it is an object"), &held);
-        let covers = |database: &str, text: &str| on(database).covers(&wished(text).expect("it is a wish"));
+        let on = |database: &str| Held::on(&Object::wanted(database, true).expect("it is an object"), &held);
+        let covers = |database: &str, text: &str| on(database).covers(&wanted(text).expect("it is a request"));
         assert!(covers("my_db.*", "select") && on("my_db.*").grant_option);
         assert!(covers("my_db.*", "insert (a)") && !covers("my_db.*", "insert") && !covers("my_db.*", "insert (c)"));
         assert!(covers("other.*", "select, drop") && covers("other.*", "all") && !on("other.*").grant_option);
         assert!(!covers("third.*", "select") && covers("third.*", "usage"));
         assert!(
-            on("other.*").are(&wished("ALL").expect("a wish"))
-                && !on("other.*").are(&wished("SELECT").expect("a wish"))
+            on("other.*").are(&wanted("ALL").expect("a request"))
+                && !on("other.*").are(&wanted("SELECT").expect("a request"))
         );
-        assert_eq!(sql(&on("my_db.*").of(&wished("select, drop").expect("a wish"))), "SELECT");
+        assert_eq!(sql(&on("my_db.*").of(&wanted("select, drop").expect("a request"))), "SELECT");
     }
 
     #[test]
     fn all_is_seen_where_mysql_8_lists_each() {
         let line = format!("GRANT {} ON *.* TO `root`@`localhost` WITH GRANT OPTION", STATIC.replace(',', ", "));
-        let everything = Object::wished("*.*", true).expect("it is an object");
-        assert!(Held::on(&everything, &grants(&[&line])).covers(&wished("all privileges").expect("a wish")));
+        let everything = Object::wanted("*.*", true).expect("it is an object");
+        assert!(Held::on(&everything, &grants(&[&line])).covers(&wanted("all privileges").expect("a request")));
     }
 }

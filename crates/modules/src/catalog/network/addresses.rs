@@ -320,7 +320,7 @@ fn network_list(found: Vec<(IpAddr, u8)>, verbose: bool) -> Value {
     Value::Map(described.collect())
 }
 
-/// The IPv4 networks that the machine is in, with their sizes if wished.
+/// The IPv4 networks that the machine is in, with their sizes if requested.
 ///
 /// ```text
 /// rocksalt '*' network.ip_networks verbose=True
@@ -344,7 +344,7 @@ impl Function for IpNetworks {
     }
 }
 
-/// The IPv6 networks that the machine is in, with their sizes if wished.
+/// The IPv6 networks that the machine is in, with their sizes if requested.
 ///
 /// ```text
 /// rocksalt '*' network.ip_networks6

@@ -167,7 +167,7 @@ impl State for System {
 
     fn apply(&self, plan: Plan, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
         let plan: SettingsPlan = plan.into_own()?;
-        Ok(match self.perform(&plan, machine) {
+        Ok(match self.carry_out(&plan, machine) {
             Ok(()) => plan.done,
             Err(error) => Verdict::bad(error.to_string()),
         })
@@ -180,7 +180,7 @@ impl State for System {
 }
 
 impl System {
-    fn perform(&self, plan: &SettingsPlan, machine: &dyn machine::System) -> Result<()> {
+    fn carry_out(&self, plan: &SettingsPlan, machine: &dyn machine::System) -> Result<()> {
         let SettingsPlan { old, new, rename, .. } = plan;
         if old.networking != new.networking {
             let text = look::text(machine, NETWORKING).unwrap_or_else(|| FRESH.to_owned());

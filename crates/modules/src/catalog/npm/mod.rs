@@ -64,7 +64,7 @@ fn read(output: &Output) -> Option<Map> {
     Some(all.iter().filter(|(_, value)| there(value)).map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// Name and wish of `name@1.2`, `@scope/name@^1`.
+/// Name and version of `name@1.2`, `@scope/name@^1`.
 fn parts(package: &str) -> (&str, Option<&str>) {
     match package.rfind('@').filter(|at| *at > 0) {
         Some(at) => (&package[..at], Some(&package[at + 1..])),

@@ -38,8 +38,8 @@ pub struct Installed {
 impl State for Installed {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let dir = self.dir.as_deref();
-        let wished = if self.pkgs.truth() { crate::text::words::listed(&self.pkgs) } else { vec![self.name.clone()] };
-        wished.iter().try_for_each(|name| sound(name).map(drop))?;
+        let wanted = if self.pkgs.truth() { crate::text::words::listed(&self.pkgs) } else { vec![self.name.clone()] };
+        wanted.iter().try_for_each(|name| sound(name).map(drop))?;
         let tool = tool(dir, self.user.as_deref(), self.registry.as_deref(), &self.env)?;
         let known = match listed(machine, &tool, dir) {
             Ok(known) => known,
@@ -48,10 +48,10 @@ impl State for Installed {
             }
         };
         let (mut satisfied, mut missing) = (Vec::new(), Vec::new());
-        for package in wished {
-            let (name, wish) = parts(&package);
+        for package in wanted {
+            let (name, request) = parts(&package);
             let version = known.get(name).and_then(|package| package.as_map()?.get("version")).map(ToString::to_string);
-            match version.filter(|version| !self.force_reinstall && wish.is_none_or(|wish| wish == version)) {
+            match version.filter(|version| !self.force_reinstall && request.is_none_or(|request| request == version)) {
                 Some(version) => satisfied.push(format!("{name}@{version}")),
                 None => missing.push(package),
             }

@@ -150,13 +150,13 @@ impl Installed {
             Ok(known) => known,
             Err(error) => return Ok(Err(format!("Error installing '{}': {error}", self.name))),
         };
-        for (wish, text) in &details {
-            let version = known.get(wish.name.as_str()).map(ToString::to_string);
-            match version.filter(|_| !wish.name.is_empty() && !self.again()) {
-                Some(version) if self.is_right(machine, &plan, wish, text, &version) => {
+        for (request, text) in &details {
+            let version = known.get(request.name.as_str()).map(ToString::to_string);
+            match version.filter(|_| !request.name.is_empty() && !self.again()) {
+                Some(version) if self.is_right(machine, &plan, request, text, &version) => {
                     plan.already.push(format!("Python package {text} was already installed"));
                 }
-                _ => plan.targets.push((wish.name.clone(), text.clone())),
+                _ => plan.targets.push((request.name.clone(), text.clone())),
             }
         }
         if plan.targets.is_empty() {
@@ -175,8 +175,8 @@ impl Installed {
         Ok(Ok(Decision::Change(plan, Verdict::would(text).changes(changes))))
     }
 
-    fn is_right(&self, machine: &dyn Probe, plan: &PipPlan, wish: &Requirement, text: &str, version: &str) -> bool {
-        if !wish.wishes.is_empty() && !fulfills(version, &wish.wishes) {
+    fn is_right(&self, machine: &dyn Probe, plan: &PipPlan, request: &Requirement, text: &str, version: &str) -> bool {
+        if !request.requests.is_empty() && !fulfills(version, &request.requests) {
             return false;
         }
         if !self.pip.upgrade {
@@ -184,7 +184,8 @@ impl Installed {
         }
         // Whether there is a newer one, only pip and its index know.
         let words = plan.options.install(&[text.to_owned()], &[]);
-        find::foreseen(machine, &plan.tool, &words).is_some_and(|all| !all.iter().any(|(name, _)| *name == wish.name))
+        find::foreseen(machine, &plan.tool, &words)
+            .is_some_and(|all| !all.iter().any(|(name, _)| *name == request.name))
     }
 
     /// The changes that the run will report, as far as pip tells them beforehand.
@@ -194,8 +195,8 @@ impl Installed {
         let mut changes = Map::new();
         for (name, text) in &plan.targets {
             let exact = || {
-                let (wish, _) = details.iter().find(|(wish, _)| wish.name == *name)?;
-                wish.wishes.iter().find(|(operator, _)| operator == "==").map(|(_, version)| version.clone())
+                let (request, _) = details.iter().find(|(request, _)| request.name == *name)?;
+                request.requests.iter().find(|(operator, _)| operator == "==").map(|(_, version)| version.clone())
             };
             let version = match &seen {
                 Some(all) => all.iter().find(|(known, _)| known == name).map(|(_, version)| version.clone()),

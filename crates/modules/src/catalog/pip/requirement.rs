@@ -5,7 +5,7 @@
 pub struct Requirement {
     /// The name in its normal form; empty if only pip can tell.
     pub name: String,
-    pub wishes: Vec<(String, String)>,
+    pub requests: Vec<(String, String)>,
 }
 
 /// Salt's text if it can't be read.
@@ -18,7 +18,7 @@ pub fn read(text: &str) -> Result<Requirement, String> {
     if bare.is_empty() || bare.starts_with('-') {
         return Err(invalid());
     }
-    let unknown = Requirement { name: String::new(), wishes: Vec::new() };
+    let unknown = Requirement { name: String::new(), requests: Vec::new() };
     let is_place = bare.contains("://") || bare.starts_with(['/', '.', '~']);
     if is_place && !bare.contains('@') || bare.split_once("://").is_some_and(|(scheme, _)| !scheme.contains(['@', ' ']))
     {
@@ -35,12 +35,12 @@ pub fn read(text: &str) -> Result<Requirement, String> {
         rest = after.split_once(']').ok_or_else(invalid)?.1.trim_start();
     }
     if rest.starts_with('@') {
-        return Ok(Requirement { name, wishes: Vec::new() });
+        return Ok(Requirement { name, requests: Vec::new() });
     }
     let rest = rest.split(';').next().unwrap_or_default();
     let rest = rest.trim().trim_start_matches('(').trim_end_matches(')');
-    let wishes = if rest.is_empty() { Some(Vec::new()) } else { specifiers(rest) };
-    wishes.map(|wishes| Requirement { name, wishes }).ok_or_else(invalid)
+    let requests = if rest.is_empty() { Some(Vec::new()) } else { specifiers(rest) };
+    requests.map(|requests| Requirement { name, requests }).ok_or_else(invalid)
 }
 
 /// `>=1,<2`: pairs of an operator and a version.
@@ -74,12 +74,12 @@ fn named_by_place(text: &str) -> Option<Requirement> {
     let (place, fragment) = text.split_once('#').unwrap_or((text, ""));
     if let Some(egg) = fragment.split('&').find_map(|part| part.strip_prefix("egg=")) {
         let name = egg.split(['[', '=', '<', '>', '!', '~']).next().unwrap_or_default();
-        return Some(Requirement { name: normal(name), wishes: Vec::new() });
+        return Some(Requirement { name: normal(name), requests: Vec::new() });
     }
     let file = place.split('?').next()?.rsplit('/').next()?.strip_suffix(".whl")?;
     let mut parts = file.split('-');
     let (name, version) = (parts.next()?, parts.next()?);
-    Some(Requirement { name: normal(name), wishes: vec![("==".into(), version.into())] })
+    Some(Requirement { name: normal(name), requests: vec![("==".into(), version.into())] })
 }
 
 #[cfg(test)]
@@ -98,11 +98,11 @@ mod tests {
             ("git+https://example.com/x.git@v1#egg=Thing&subdirectory=a", "thing", ""),
             ("https://example.com/x.tar.gz", "", ""),
         ];
-        for (text, name, wishes) in cases {
+        for (text, name, requests) in cases {
             let found = read(text).unwrap_or_else(|error| panic!("{error}"));
             let shown: Vec<String> =
-                found.wishes.iter().map(|(operator, version)| format!("{operator}{version}")).collect();
-            assert_eq!((found.name.as_str(), shown.join(" ").as_str()), (name, wishes), "{text}");
+                found.requests.iter().map(|(operator, version)| format!("{operator}{version}")).collect();
+            assert_eq!((found.name.as_str(), shown.join(" ").as_str()), (name, requests), "{text}");
         }
         assert!(read("a=1").is_err_and(|text| text.contains("use '==' instead")));
         for bad in ["", "--index-url=x", "a b", "a==", "=1"] {

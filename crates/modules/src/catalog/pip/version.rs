@@ -115,40 +115,42 @@ impl PartialOrd for Version {
 }
 
 /// Whether a version is what is asked for: `>=` and `1.2`, all of them.
-pub fn fulfills(version: &str, wishes: &[(String, String)]) -> bool {
+pub fn fulfills(version: &str, requests: &[(String, String)]) -> bool {
     let Some(found) = Version::new(version) else {
-        return wishes.iter().all(|(operator, wish)| matches!(operator.as_str(), "==" | "===") && wish == version);
+        return requests
+            .iter()
+            .all(|(operator, request)| matches!(operator.as_str(), "==" | "===") && request == version);
     };
     // An early version is only meant where somebody names one.
-    let early = wishes.iter().any(|(_, wish)| Version::new(wish).is_some_and(|wish| wish.is_early()));
-    (early || !found.is_early() || wishes.is_empty())
-        && wishes.iter().all(|(operator, wish)| fits(&found, version, operator, wish))
+    let early = requests.iter().any(|(_, request)| Version::new(request).is_some_and(|request| request.is_early()));
+    (early || !found.is_early() || requests.is_empty())
+        && requests.iter().all(|(operator, request)| fits(&found, version, operator, request))
 }
 
-fn fits(found: &Version, text: &str, operator: &str, wish: &str) -> bool {
+fn fits(found: &Version, text: &str, operator: &str, request: &str) -> bool {
     if operator == "===" {
-        return text.eq_ignore_ascii_case(wish);
+        return text.eq_ignore_ascii_case(request);
     }
-    if let Some(start) = wish.strip_suffix(".*") {
+    if let Some(start) = request.strip_suffix(".*") {
         let same = Version::new(start).is_some_and(|start| begins(found, &start));
         return (operator == "==" && same) || (operator == "!=" && !same);
     }
-    let Some(wish) = Version::new(wish) else { return false };
+    let Some(request) = Version::new(request) else { return false };
     let bare = Version { local: Vec::new(), ..found.clone() };
-    let compared = if wish.local.is_empty() { &bare } else { found };
+    let compared = if request.local.is_empty() { &bare } else { found };
     match operator {
-        "==" => *compared == wish || compared.cmp(&wish) == Ordering::Equal,
-        "!=" => compared.cmp(&wish) != Ordering::Equal,
-        "<=" => bare <= wish,
-        ">=" => bare >= wish,
+        "==" => *compared == request || compared.cmp(&request) == Ordering::Equal,
+        "!=" => compared.cmp(&request) != Ordering::Equal,
+        "<=" => bare <= request,
+        ">=" => bare >= request,
         // 1.0.dev1 is not below 1.0 in the sense of who asks for `<1.0`, nor is 1.0.post1 above it.
-        "<" => bare < wish && !(bare.is_early() && !wish.is_early() && bare.release == wish.release),
-        ">" => bare > wish && !(bare.post.is_some() && wish.post.is_none() && bare.release == wish.release),
+        "<" => bare < request && !(bare.is_early() && !request.is_early() && bare.release == request.release),
+        ">" => bare > request && !(bare.post.is_some() && request.post.is_none() && bare.release == request.release),
         "~=" => {
-            let mut start = wish.clone();
+            let mut start = request.clone();
             start.release.pop();
             let start = Version { pre: None, post: None, dev: None, ..start };
-            bare >= wish && begins(&bare, &start)
+            bare >= request && begins(&bare, &start)
         }
         _ => false,
     }
@@ -156,7 +158,7 @@ fn fits(found: &Version, text: &str, operator: &str, wish: &str) -> bool {
 
 fn begins(version: &Version, start: &Version) -> bool {
     let part = |index: usize| version.release.get(index).copied().unwrap_or(0);
-    version.epoch == start.epoch && start.release.iter().enumerate().all(|(index, wish)| part(index) == *wish)
+    version.epoch == start.epoch && start.release.iter().enumerate().all(|(index, request)| part(index) == *request)
 }
 
 #[cfg(test)]
@@ -212,9 +214,9 @@ mod tests {
             ("1.0.dev1", "<1.0", false),
             ("1.0", "===1.0", true),
         ];
-        for (version, wishes, right) in cases {
-            let wishes = super::super::requirement::specifiers(wishes).expect("wishes");
-            assert_eq!(fulfills(version, &wishes), right, "{version} {wishes:?}");
+        for (version, requests, right) in cases {
+            let requests = super::super::requirement::specifiers(requests).expect("requests");
+            assert_eq!(fulfills(version, &requests), right, "{version} {requests:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Versions as users wish for them: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, `latest`.
+//! Versions as users request them: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, `latest`.
 
 use std::cmp::Ordering;
 
@@ -8,30 +8,30 @@ use crate::text::glob;
 /// Compares versions by the rules of one package manager.
 pub struct Judge<'a> {
     pub provider: &'a dyn Provider,
-    /// Leave out what stands before a colon; `None`: where the wish has none and asks for one version.
+    /// Leave out what stands before a colon; `None`: where the request has none and asks for one version.
     pub ignore_epoch: Option<bool>,
 }
 
 impl Judge<'_> {
-    /// Whether one of the versions is as wished.
-    pub fn fulfilled(&self, versions: &[String], wish: &str, allow_updates: bool) -> bool {
-        let mut conditions: Vec<(&str, &str)> = conditions(wish);
+    /// Whether one of the versions is as requested.
+    pub fn fulfilled(&self, versions: &[String], request: &str, allow_updates: bool) -> bool {
+        let mut conditions: Vec<(&str, &str)> = conditions(request);
         if let [(operator @ "==", _)] = conditions.as_mut_slice()
             && allow_updates
         {
             *operator = ">=";
         }
-        versions.iter().any(|version| conditions.iter().all(|(operator, wished)| self.holds(version, operator, wished)))
+        versions.iter().any(|version| conditions.iter().all(|(operator, wanted)| self.holds(version, operator, wanted)))
     }
 
-    fn holds(&self, version: &str, operator: &str, wished: &str) -> bool {
-        if operator == "==" && glob::matches(wished, version) {
+    fn holds(&self, version: &str, operator: &str, wanted: &str) -> bool {
+        if operator == "==" && glob::matches(wanted, version) {
             return true;
         }
-        let plain = !operator.contains(['<', '>']) && !wished.contains(':');
+        let plain = !operator.contains(['<', '>']) && !wanted.contains(':');
         let order = match self.ignore_epoch.unwrap_or(plain) {
-            true => self.provider.compare(without_epoch(version), without_epoch(wished)),
-            false => self.provider.compare(version, wished),
+            true => self.provider.compare(without_epoch(version), without_epoch(wanted)),
+            false => self.provider.compare(version, wanted),
         };
         match operator {
             "<" | "<<" => order == Ordering::Less,
@@ -48,8 +48,8 @@ impl Judge<'_> {
     ///
     /// A version without operators and patterns is asked for even if nobody offers it: what the manager
     /// says of it is the best that can be said.
-    pub fn choose(&self, name: &str, wish: &str, available: &[String]) -> Result<String, String> {
-        let conditions = conditions(wish);
+    pub fn choose(&self, name: &str, request: &str, available: &[String]) -> Result<String, String> {
+        let conditions = conditions(request);
         if let [("==", version)] = conditions.as_slice()
             && !glob::is_pattern(version)
         {
@@ -58,24 +58,24 @@ impl Judge<'_> {
             let found = available.iter().find(same).or_else(|| available.iter().find(alike));
             return Ok(found.map_or_else(|| (*version).to_owned(), String::clone));
         }
-        let fits = |known: &&String| self.fulfilled(std::slice::from_ref(known), wish, false);
+        let fits = |known: &&String| self.fulfilled(std::slice::from_ref(known), request, false);
         available.iter().find(fits).cloned().ok_or_else(|| {
             let known = if available.is_empty() { "None".to_owned() } else { available.join(", ") };
-            format!("No version matching '{name}{}' could be found (available: {known})", joined(wish))
+            format!("No version matching '{name}{}' could be found (available: {known})", joined(request))
         })
     }
 }
 
 /// Behind a name: `=1.0`, or `>=1.0` as it is.
-pub fn joined(wish: &str) -> String {
-    match wish.is_empty() || wish.starts_with(['<', '>', '=']) {
-        true => wish.to_owned(),
-        false => format!("={wish}"),
+pub fn joined(request: &str) -> String {
+    match request.is_empty() || request.starts_with(['<', '>', '=']) {
+        true => request.to_owned(),
+        false => format!("={request}"),
     }
 }
 
-fn conditions(wish: &str) -> Vec<(&str, &str)> {
-    wish.trim().split(',').filter(|part| !part.trim().is_empty()).map(|part| split(part.trim())).collect()
+fn conditions(request: &str) -> Vec<(&str, &str)> {
+    request.trim().split(',').filter(|part| !part.trim().is_empty()).map(|part| split(part.trim())).collect()
 }
 
 fn split(condition: &str) -> (&str, &str) {
@@ -115,8 +115,8 @@ mod tests {
             ("1.3", "> 1.3", false),
             ("1.3", "<=> 1.3", false),
         ];
-        for (version, wish, expected) in cases {
-            assert_eq!(judge().fulfilled(&[version.to_owned()], wish, false), expected, "{version} {wish}");
+        for (version, request, expected) in cases {
+            assert_eq!(judge().fulfilled(&[version.to_owned()], request, false), expected, "{version} {request}");
         }
         assert!(judge().fulfilled(&["1.4".to_owned()], "1.3", true), "updates are allowed");
         let strict = Judge { ignore_epoch: Some(false), ..judge() };
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_version_is_chosen_from_those_there_are() {
         let there: Vec<String> = ["2:3.0", "2.1", "2.0", "1.9"].map(str::to_owned).to_vec();
-        let chosen = |wish: &str| judge().choose("x", wish, &there);
+        let chosen = |request: &str| judge().choose("x", request, &there);
         assert_eq!(chosen("2.0"), Ok("2.0".into()));
         assert_eq!(chosen("3.0"), Ok("2:3.0".into()), "the epoch goes without saying");
         assert_eq!(chosen("2.*"), Ok("2.1".into()));

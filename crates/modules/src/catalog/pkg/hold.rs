@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 
 use super::provider::Provider;
-use super::wishes::Wish;
+use super::requests::PackageRequest;
 use crate::Result;
 use crate::machine::{Probe, System};
 
@@ -29,10 +29,15 @@ impl Held {
 }
 
 /// What would be done to each.
-pub fn foresee(machine: &dyn Probe, provider: &dyn Provider, wishes: &[Wish], hold: bool) -> Result<Vec<Held>> {
+pub fn foresee(
+    machine: &dyn Probe,
+    provider: &dyn Provider,
+    requests: &[PackageRequest],
+    hold: bool,
+) -> Result<Vec<Held>> {
     let holds = provider.holds(machine)?;
-    let one = |wish: &Wish| {
-        let name = wish.name.clone();
+    let one = |request: &PackageRequest| {
+        let name = request.name.clone();
         if holds.contains_key(&name) == hold {
             let comment = format!("Package {name} is already set {}to be held.", if hold { "" } else { "not " });
             return Held { comment, name, changes: Map::new(), result: Some(true) };
@@ -40,18 +45,25 @@ pub fn foresee(machine: &dyn Probe, provider: &dyn Provider, wishes: &[Wish], ho
         let comment = format!("Package {name} is set {}to be held.", if hold { "" } else { "not " });
         Held { comment, changes: change(provider, hold), name, result: None }
     };
-    Ok(wishes.iter().map(one).collect())
+    Ok(requests.iter().map(one).collect())
 }
 
 /// Does it, and looks whether it worked.
-pub fn perform(machine: &dyn System, provider: &dyn Provider, wishes: &[Wish], hold: bool) -> Result<Vec<Held>> {
-    let mut all = foresee(machine, provider, wishes, hold)?;
+pub fn execute(
+    machine: &dyn System,
+    provider: &dyn Provider,
+    requests: &[PackageRequest],
+    hold: bool,
+) -> Result<Vec<Held>> {
+    let mut all = foresee(machine, provider, requests, hold)?;
     let pending = |one: &&Held| one.result.is_none();
     let names: Vec<String> = all.iter().filter(pending).map(|one| one.name.clone()).collect();
     if names.is_empty() {
         return Ok(all);
     }
-    let version = |name: &String| wishes.iter().find(|wish| wish.name == *name).and_then(|wish| wish.version.clone());
+    let version = |name: &String| {
+        requests.iter().find(|request| request.name == *name).and_then(|request| request.version.clone())
+    };
     let packages: Vec<(String, Option<String>)> = names.iter().map(|name| (name.clone(), version(name))).collect();
     provider.set_hold(machine, &packages, hold)?;
     let holds = provider.holds(machine)?;

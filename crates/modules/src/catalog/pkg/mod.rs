@@ -10,9 +10,9 @@ mod functions;
 mod hold;
 pub mod provider;
 pub mod refresh;
+mod requests;
 mod sources;
 mod states;
-mod wishes;
 
 pub use functions::FUNCTIONS;
 pub use states::STATES;

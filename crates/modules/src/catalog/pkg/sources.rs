@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::super::cp::{self, source::Source};
 use super::super::file::make_all;
 use super::provider::{Archive, Package, Provider, Target};
-use super::wishes::Wish;
+use super::requests::PackageRequest;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
 /// A package file that was looked at.
 #[derive(Serialize, Deserialize)]
-pub struct Found {
+pub struct PackageFile {
     pub name: String,
     pub package: Package,
     archive: Archive,
 }
 
-impl Found {
+impl PackageFile {
     /// Where it lies, if it is on the machine already.
     pub fn path(&self) -> Option<&Path> {
         match &self.archive {
@@ -37,12 +37,12 @@ impl Found {
 pub fn look(
     machine: &dyn Probe,
     provider: &dyn Provider,
-    wishes: &[Wish],
+    requests: &[PackageRequest],
     saltenv: &str,
-) -> Result<Result<Vec<Found>, String>> {
+) -> Result<Result<Vec<PackageFile>, String>> {
     let mut found = Vec::new();
-    for wish in wishes {
-        let place = wish.version.as_deref().unwrap_or_default();
+    for request in requests {
+        let place = request.version.as_deref().unwrap_or_default();
         let archive = match archive(machine, place, saltenv)? {
             Ok(archive) => archive,
             Err(text) => return Ok(Err(text)),
@@ -51,11 +51,11 @@ pub fn look(
             Ok(package) => package,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        if provider.normal(machine, &wish.name) != provider.normal(machine, &package.name) {
-            let text = format!("{place} is a file of the package {}, not of {}", package.name, wish.name);
+        if provider.normal(machine, &request.name) != provider.normal(machine, &package.name) {
+            let text = format!("{place} is a file of the package {}, not of {}", package.name, request.name);
             return Ok(Err(text));
         }
-        found.push(Found { name: wish.name.clone(), package, archive });
+        found.push(PackageFile { name: request.name.clone(), package, archive });
     }
     Ok(Ok(found))
 }
@@ -87,7 +87,7 @@ pub struct Laid<'a> {
 }
 
 impl<'a> Laid<'a> {
-    pub fn new(machine: &'a dyn System, found: &[&Found], ending: &str) -> Result<Laid<'a>> {
+    pub fn new(machine: &'a dyn System, found: &[&PackageFile], ending: &str) -> Result<Laid<'a>> {
         let mut laid = Laid { machine, targets: Vec::new(), made: Vec::new() };
         for one in found {
             let path = match &one.archive {

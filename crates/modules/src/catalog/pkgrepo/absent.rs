@@ -7,7 +7,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::apt::Sources;
-use super::work::Work;
+use super::repository_change::RepositoryChange;
 use super::{Decision, Form, State, Step, Touches, Verdict, form, ini, key, sources};
 use crate::Result;
 use crate::catalog::Plan;
@@ -32,7 +32,7 @@ pub struct Absent {
 
 #[derive(Serialize, Deserialize)]
 pub struct RepositoryPlan {
-    work: Work,
+    work: RepositoryChange,
     done: Verdict,
 }
 
@@ -46,7 +46,7 @@ impl State for Absent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
         let plan: RepositoryPlan = plan.into_own()?;
-        plan.work.perform(machine, step.saltenv)?;
+        plan.work.carry_out(machine, step.saltenv)?;
         Ok(plan.done)
     }
 
@@ -85,7 +85,7 @@ impl Absent {
                 None => text += &format!(", and there was no key {id}"),
             }
         }
-        Ok(self.decided(Work { files, key: None, refresh: true }, text, changes))
+        Ok(self.decided(RepositoryChange { files, key: None, refresh: true }, text, changes))
     }
 
     fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<RepositoryPlan>> {
@@ -96,7 +96,7 @@ impl Absent {
         };
         file.repositories.retain(|one| !is_meant(one));
         let content = (!file.repositories.is_empty()).then(|| file.write());
-        let work = Work { files: vec![(file.path.clone(), content)], key: None, refresh: false };
+        let work = RepositoryChange { files: vec![(file.path.clone(), content)], key: None, refresh: false };
         let changes = Map::from_iter([("repo".into(), self.name.as_str().into())]);
         Ok(self.decided(work, format!("Removed repo {}", self.name), changes))
     }
@@ -105,7 +105,7 @@ impl Absent {
         Verdict::good(format!("Package repo {} is absent", self.name))
     }
 
-    fn decided(&self, work: Work, text: String, changes: Map) -> Decision<RepositoryPlan> {
+    fn decided(&self, work: RepositoryChange, text: String, changes: Map) -> Decision<RepositoryPlan> {
         let would = format!(
             "Package repo '{}' will be removed. This may cause pkg states to behave differently than stated if this \
              action is repeated without test=True, due to the differences in the configured repositories.",

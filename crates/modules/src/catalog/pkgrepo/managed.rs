@@ -6,8 +6,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::apt::{Sources, Wish};
-use super::work::{From, Key, Work};
+use super::apt::{RepositorySpec, Sources};
+use super::repository_change::{From, Key, RepositoryChange};
 use super::{Decision, Flag, Form, State, Step, Touches, Verdict, form, ini, sources};
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -86,7 +86,7 @@ pub struct Managed {
 
 #[derive(Serialize, Deserialize)]
 pub struct RepositoryPlan {
-    work: Work,
+    work: RepositoryChange,
     done: Verdict,
 }
 
@@ -104,7 +104,7 @@ impl State for Managed {
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
         let plan: RepositoryPlan = plan.into_own()?;
-        Ok(match plan.work.perform(machine, step.saltenv) {
+        Ok(match plan.work.carry_out(machine, step.saltenv) {
             Ok(()) => plan.done,
             Err(error) => self.failed(&error),
         })
@@ -195,12 +195,12 @@ impl Managed {
         Some(From::Server { server, ids })
     }
 
-    fn key(&self, wish: &Wish) -> Result<Option<Key>> {
+    fn key(&self, request: &RepositorySpec) -> Result<Option<Key>> {
         if self.keyid.truth() != self.keyserver.is_some() {
             return Err(Error::arguments("both keyserver and keyid options required."));
         }
         let Some(from) = self.from() else { return Ok(None) };
-        if let Some(path) = wish.signed_by() {
+        if let Some(path) = request.signed_by() {
             return Ok(Some(Key { from, path: PathBuf::from(path) }));
         }
         let file = self.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or(&self.name);
@@ -211,30 +211,30 @@ impl Managed {
         Ok(Some(Key { from, path: PathBuf::from(format!("{folder}/{}.gpg", stem.trim_matches('_'))) }))
     }
 
-    fn wish(&self, line: &str) -> Result<Wish> {
-        let mut wish = Wish::new(line)?;
-        wish.file.clone_from(&self.file);
-        wish.components = list(&self.comps);
-        wish.architectures = list(&self.architectures);
-        wish.disabled = self.is_disabled();
-        wish.suite.clone_from(&self.dist);
-        wish.signed_by.clone_from(&self.signedby);
-        wish.trusted = Some(&self.trusted).filter(|value| !value.is_null()).map(is_true);
-        wish.comments = match &self.comments {
+    fn request(&self, line: &str) -> Result<RepositorySpec> {
+        let mut request = RepositorySpec::new(line)?;
+        request.file.clone_from(&self.file);
+        request.components = list(&self.comps);
+        request.architectures = list(&self.architectures);
+        request.disabled = self.is_disabled();
+        request.suite.clone_from(&self.dist);
+        request.signed_by.clone_from(&self.signedby);
+        request.trusted = Some(&self.trusted).filter(|value| !value.is_null()).map(is_true);
+        request.comments = match &self.comments {
             Value::Null => None,
             Value::List(all) => Some(all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
             one => Some(one.to_string()),
         };
-        Ok(wish)
+        Ok(request)
     }
 
     fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryPlan>> {
         let line = self.line(machine)?;
-        let wish = self.wish(&line)?;
+        let request = self.request(&line)?;
         let before = Sources::read(machine)?;
         let pre = before.find(&line)?;
-        let key = self.key(&wish)?;
-        if pre.is_none() && !self.aptkey.0 && wish.signed_by().is_none() && !wish.is_trusted() {
+        let key = self.key(&request)?;
+        if pre.is_none() && !self.aptkey.0 && request.signed_by().is_none() && !request.is_trusted() {
             return Err(Error::arguments("missing 'signedby' or 'trusted' option when apt-key is missing"));
         }
         let mut after = before.clone();
@@ -243,8 +243,8 @@ impl Managed {
             let path = self.file.as_deref().ok_or_else(|| Error::arguments("clean_file needs file"))?;
             stale = after.clean(&PathBuf::from(path), &line);
         }
-        after.put(&wish);
-        let post = after.find(&wish.shown())?.unwrap_or_default();
+        after.put(&request);
+        let post = after.find(&request.shown())?.unwrap_or_default();
         let missing_key = key.filter(|key| !key.is_there(machine));
         let mut changes = match &pre {
             Some(pre) => differences(pre, &post),
@@ -263,7 +263,7 @@ impl Managed {
         }
         let refresh = if self.refresh_db.is_null() { &self.refresh } else { &self.refresh_db };
         let refresh = refresh.is_null() || is_true(refresh);
-        let work = Work { files: after.changed(&before), key: missing_key, refresh };
+        let work = RepositoryChange { files: after.changed(&before), key: missing_key, refresh };
         Ok(self.decided(work, changes))
     }
 
@@ -273,13 +273,13 @@ impl Managed {
         let found = files.iter().find(|file| file.repositories.iter().any(|one| one.id == *id));
         let pre = found.and_then(|file| file.repositories.iter().find(|one| one.id == *id)).cloned();
         let mut new = pre.clone().unwrap_or_else(|| ini::Repository { id: id.clone(), ..ini::Repository::default() });
-        let mut wished: Vec<(String, Value)> = Vec::new();
+        let mut wanted: Vec<(String, Value)> = Vec::new();
         let human = if self.humanname.truth() { self.humanname.to_string() } else { id.clone() };
-        wished.push(("name".into(), human.into()));
-        wished.push(("enabled".into(), (!self.is_disabled()).into()));
-        wished.extend(self.kwargs.iter().map(|(key, value)| (key.to_string().to_ascii_lowercase(), value.clone())));
+        wanted.push(("name".into(), human.into()));
+        wanted.push(("enabled".into(), (!self.is_disabled()).into()));
+        wanted.extend(self.kwargs.iter().map(|(key, value)| (key.to_string().to_ascii_lowercase(), value.clone())));
         let links = ["baseurl", "mirrorlist", "metalink"];
-        let given = |key: &str| wished.iter().any(|(known, value)| known == key && value.truth());
+        let given = |key: &str| wanted.iter().any(|(known, value)| known == key && value.truth());
         if links.iter().filter(|link| given(link)).count() > 1 {
             return Err(Error::arguments(format!("One and only one of {} can be used", links.join(", "))));
         }
@@ -293,7 +293,7 @@ impl Managed {
             links.iter().filter(|other| *other != link).for_each(|other| new.remove(other));
         }
         let mut changes = Map::new();
-        for (key, value) in wished.iter().filter(|(key, _)| !key.starts_with("__")) {
+        for (key, value) in wanted.iter().filter(|(key, _)| !key.starts_with("__")) {
             let text = match value {
                 Value::Bool(flag) => if *flag { "1" } else { "0" }.to_owned(),
                 Value::List(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
@@ -330,7 +330,7 @@ impl Managed {
             Some(known) => *known = new,
             None => file.repositories.push(new),
         }
-        let work = Work { files: vec![(file.path.clone(), Some(file.write()))], key: None, refresh: false };
+        let work = RepositoryChange { files: vec![(file.path.clone(), Some(file.write()))], key: None, refresh: false };
         Ok(self.decided(work, changes))
     }
 
@@ -338,7 +338,7 @@ impl Managed {
         Verdict::good(format!("Package repo '{}' already configured", self.name))
     }
 
-    fn decided(&self, work: Work, changes: Map) -> Decision<RepositoryPlan> {
+    fn decided(&self, work: RepositoryChange, changes: Map) -> Decision<RepositoryPlan> {
         let would = format!(
             "Package repo '{}' would be configured. This may cause pkg states to behave differently than stated if this \
              action is repeated without test=True, due to the differences in the configured repositories.",

@@ -8,7 +8,7 @@ pub mod functions;
 mod ini;
 mod key;
 mod managed;
-mod work;
+mod repository_change;
 
 use rocksalt_core::Value;
 

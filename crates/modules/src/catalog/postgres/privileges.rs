@@ -55,7 +55,7 @@ pub struct Access {
 }
 
 /// The privileges of a call, checked: `select, insert` or a list.
-pub fn wished(privileges: &Value, kind: Kind) -> Result<BTreeSet<String>> {
+pub fn wanted(privileges: &Value, kind: Kind) -> Result<BTreeSet<String>> {
     let texts: Vec<String> = match privileges {
         Value::Null => Vec::new(),
         Value::List(items) => items.iter().map(ToString::to_string).collect(),
@@ -204,23 +204,23 @@ impl Object {
         machine: &dyn Probe,
         server: &Server,
         role: &str,
-        wished: &BTreeSet<String>,
+        wanted: &BTreeSet<String>,
         passed: bool,
     ) -> Result<bool> {
         if self.kind == Kind::Group {
             let members = self.members(machine, server)?;
             return Ok(members.get(role).is_some_and(|admin| *admin || !passed));
         }
-        let wished = match wished.contains("ALL") {
+        let wanted = match wanted.contains("ALL") {
             true => self.all(machine, server)?,
-            false => wished.clone(),
+            false => wanted.clone(),
         };
         let role = if is_public(role) { "public" } else { role };
         let access = self.access(machine, server)?;
         let one = |access: &Access| {
             access.owner == role
                 || access.held.get(role).is_some_and(|held| {
-                    wished.iter().all(|name| held.get(name).is_some_and(|grantable| *grantable || !passed))
+                    wanted.iter().all(|name| held.get(name).is_some_and(|grantable| *grantable || !passed))
                 })
         };
         Ok((self.is_all() || !access.is_empty()) && access.iter().all(one))
@@ -232,7 +232,7 @@ impl Object {
         machine: &dyn Probe,
         server: &Server,
         role: &str,
-        wished: &BTreeSet<String>,
+        wanted: &BTreeSet<String>,
     ) -> Result<bool> {
         if self.kind == Kind::Group {
             return Ok(self.members(machine, server)?.contains_key(role));
@@ -240,7 +240,7 @@ impl Object {
         let role = if is_public(role) { "public" } else { role };
         let some = |access: &Access| {
             access.held.get(role).is_some_and(|held| {
-                access.owner != role && held.keys().any(|name| wished.contains("ALL") || wished.contains(name))
+                access.owner != role && held.keys().any(|name| wanted.contains("ALL") || wanted.contains(name))
             })
         };
         Ok(self.access(machine, server)?.iter().any(some))
@@ -340,12 +340,12 @@ mod tests {
 
     #[test]
     fn wishes_fit_their_object() {
-        let told = |text: &str, kind| wished(&Value::from(text), kind).map_err(|error| error.to_string());
+        let told = |text: &str, kind| wanted(&Value::from(text), kind).map_err(|error| error.to_string());
         assert_eq!(told("select , Insert", Kind::Table).map(|names| listed(&names)).as_deref(), Ok("INSERT, SELECT"));
         assert!(told("ALL", Kind::Schema).is_ok());
         let odd = told("SELECT; DROP", Kind::Table).expect_err("it is odd");
         assert_eq!(odd, "Invalid privilege(s): SELECT; DROP provided for object table");
         assert!(told("CONNECT", Kind::Table).is_err() && told("", Kind::Table).is_err());
-        assert!(wished(&Value::Null, Kind::Group).is_ok() && told("ALL", Kind::Group).is_err());
+        assert!(wanted(&Value::Null, Kind::Group).is_ok() && told("ALL", Kind::Group).is_err());
     }
 }

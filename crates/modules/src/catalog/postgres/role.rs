@@ -1,4 +1,4 @@
-//! Roles: what there is of one, what is wished of it, and the statements between the two.
+//! Roles: what there is of one, what is requested of it, and the statements between the two.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use super::sql::text;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// What somebody wishes of a role; `None` leaves it as it is.
+/// What somebody requests of a role; `None` leaves it as it is.
 #[derive(Default)]
-pub struct Wish<'a> {
+pub struct RoleSpec<'a> {
     pub createdb: Option<bool>,
     pub createroles: Option<bool>,
     pub superuser: Option<bool>,
@@ -50,7 +50,7 @@ pub struct Difference {
     pub secrets: Vec<String>,
 }
 
-impl Wish<'_> {
+impl RoleSpec<'_> {
     fn flag(&self, name: &str) -> Option<bool> {
         match name {
             "createdb" => self.createdb,
@@ -124,7 +124,7 @@ impl Wish<'_> {
         }
         clauses += &password;
         clauses += &self.valid_until.map(|until| format!(" VALID UNTIL {}", literal(until))).unwrap_or_default();
-        let grants = Wish::grants(role, &groups);
+        let grants = RoleSpec::grants(role, &groups);
         let statements = format!("BEGIN;\nCREATE ROLE {} WITH{clauses};\n{grants}COMMIT;", identifier(role));
         let with = if clauses.is_empty() { statements.replacen(" WITH;", ";", 1) } else { statements };
         Ok(Difference { update: Map::new(), statements: with, secrets })
@@ -135,10 +135,10 @@ impl Wish<'_> {
         let mut update = Map::new();
         let mut clauses = String::new();
         for (flag, keyword, told) in FLAGS {
-            let Some(wished) = self.flag(flag) else { continue };
-            if role.get(told) != Some(&Value::Bool(wished)) {
-                update.insert(flag, wished);
-                clauses += &clause(keyword, Some(wished));
+            let Some(wanted) = self.flag(flag) else { continue };
+            if role.get(told) != Some(&Value::Bool(wanted)) {
+                update.insert(flag, wanted);
+                clauses += &clause(keyword, Some(wanted));
             }
         }
         let mut secrets = Vec::new();
@@ -173,13 +173,13 @@ impl Wish<'_> {
             true => String::new(),
             false => format!("ALTER ROLE {} WITH{clauses};\n", identifier(name)),
         };
-        let statements = format!("BEGIN;\n{alter}{}COMMIT;", Wish::grants(name, &missing));
+        let statements = format!("BEGIN;\n{alter}{}COMMIT;", RoleSpec::grants(name, &missing));
         Ok(Difference { update, statements, secrets })
     }
 }
 
-fn clause(keyword: &str, wished: Option<bool>) -> String {
-    match wished {
+fn clause(keyword: &str, wanted: Option<bool>) -> String {
+    match wanted {
         None => String::new(),
         Some(true) => format!(" {keyword}"),
         Some(false) => format!(" NO{keyword}"),

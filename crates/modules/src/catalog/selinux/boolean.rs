@@ -74,20 +74,20 @@ pub struct Boolean {
 }
 
 impl Boolean {
-    fn wished(&self) -> Map {
+    fn wanted(&self) -> Map {
         match &self.booleans {
             Value::Map(all) if !all.is_empty() => all.clone(),
             Value::List(all) if !all.is_empty() => {
-                let mut wished = Map::new();
+                let mut wanted = Map::new();
                 for one in all {
                     match one {
-                        Value::Map(pairs) => wished.extend(pairs.clone()),
+                        Value::Map(pairs) => wanted.extend(pairs.clone()),
                         name => {
-                            wished.insert(name.to_string(), self.value.clone());
+                            wanted.insert(name.to_string(), self.value.clone());
                         }
                     }
                 }
-                wished
+                wanted
             }
             _ => [(self.name.as_str().into(), self.value.clone())].into_iter().collect(),
         }
@@ -99,17 +99,17 @@ impl State for Boolean {
         let known = all(machine)?;
         let bad = |text: String| Ok(Decision::Settled(Verdict::bad(text)));
         let (mut correct, mut pairs, mut changes) = (Vec::new(), Vec::new(), Map::new());
-        for (name, value) in self.wished() {
+        for (name, value) in self.wanted() {
             let name = name.to_string();
             let Some(data) = known.get(&name).and_then(Value::as_map) else {
                 return bad(format!("Boolean {name} is not available"));
             };
-            let Some(wished) = refined(&value) else {
+            let Some(wanted) = refined(&value) else {
                 return bad(format!("{value} is not a valid value for the boolean {name}"));
             };
             let now = |key: &str| data.get(key).map(ToString::to_string).unwrap_or_default();
             let (state, default) = (now("State"), now("Default"));
-            if state == wished && (default == wished || !self.persist) {
+            if state == wanted && (default == wanted || !self.persist) {
                 correct.push(name);
                 continue;
             }
@@ -118,9 +118,9 @@ impl State for Boolean {
                 false => one.into(),
             };
             let change: Map =
-                [("old".into(), pair(&state, &default)), ("new".into(), pair(wished, wished))].into_iter().collect();
+                [("old".into(), pair(&state, &default)), ("new".into(), pair(wanted, wanted))].into_iter().collect();
             changes.insert(name.as_str(), change);
-            pairs.push((name, wished));
+            pairs.push((name, wanted));
         }
         let mut comment = String::new();
         if !correct.is_empty() {

@@ -29,7 +29,7 @@ pub fn file_type(letter: &str) -> Result<&'static str> {
 
 /// Which rule is meant, and what it gives.
 #[derive(Clone, Copy)]
-pub struct Wish<'a> {
+pub struct ContextSpec<'a> {
     pub name: &'a str,
     pub filetype: &'a str,
     pub sel_type: Option<&'a str>,
@@ -37,7 +37,7 @@ pub struct Wish<'a> {
     pub sel_level: Option<&'a str>,
 }
 
-impl Wish<'_> {
+impl ContextSpec<'_> {
     /// The rule that is there: `filespec`, `filetype` and the parts of the label.
     pub fn find(&self, machine: &dyn Probe, any_type: bool) -> Result<Option<Map>> {
         let text = tool::told(machine, &[&tool::find(machine, "semanage")?, "fcontext", "--list"])?;
@@ -50,7 +50,7 @@ impl Wish<'_> {
         let rest = rest.strip_prefix(' ')?.trim_start().strip_prefix(kind)?.trim();
         let mut parts = rest.splitn(4, ':');
         let (user, role, sel_type, level) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?.trim());
-        let fits = |wished: Option<&str>, found: &str| wished.is_none_or(|wished| wished == found);
+        let fits = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
         let right = fits(self.sel_user, user) && fits(self.sel_level, level);
         if !right || !(any_type || fits(self.sel_type, sel_type)) {
             return None;
@@ -154,14 +154,14 @@ impl Function for GetPolicy {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let wish = Wish {
+        let request = ContextSpec {
             name: &self.name,
             filetype: &self.filetype,
             sel_type: self.sel_type.as_deref(),
             sel_user: self.sel_user.as_deref(),
             sel_level: self.sel_level.as_deref(),
         };
-        wish.find(machine, false)
+        request.find(machine, false)
     }
 }
 
@@ -189,15 +189,15 @@ impl Function for AddPolicy {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let wish = Wish {
+        let request = ContextSpec {
             name: &self.name,
             filetype: &self.filetype,
             sel_type: self.sel_type.as_deref(),
             sel_user: self.sel_user.as_deref(),
             sel_level: self.sel_level.as_deref(),
         };
-        let action = if wish.find(machine, true)?.is_some() { "modify" } else { "add" };
-        tool::done(machine, &wish.command(machine, action)?)?;
+        let action = if request.find(machine, true)?.is_some() { "modify" } else { "add" };
+        tool::done(machine, &request.command(machine, action)?)?;
         Ok(true)
     }
 }
@@ -226,14 +226,14 @@ impl Function for DeletePolicy {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let wish = Wish {
+        let request = ContextSpec {
             name: &self.name,
             filetype: &self.filetype,
             sel_type: self.sel_type.as_deref(),
             sel_user: self.sel_user.as_deref(),
             sel_level: self.sel_level.as_deref(),
         };
-        tool::done(machine, &wish.command(machine, "delete")?)?;
+        tool::done(machine, &request.command(machine, "delete")?)?;
         Ok(true)
     }
 }
@@ -300,14 +300,15 @@ mod tests {
 
     #[test]
     fn rules_are_found() {
-        let wish = Wish { name: "/srv/www(/.*)?", filetype: "a", sel_type: None, sel_user: None, sel_level: None };
-        let found = wish.find(&machine(), false).expect("it is asked").expect("it is there");
+        let request =
+            ContextSpec { name: "/srv/www(/.*)?", filetype: "a", sel_type: None, sel_user: None, sel_level: None };
+        let found = request.find(&machine(), false).expect("it is asked").expect("it is there");
         assert_eq!(found.get("sel_type"), Some(&"httpd_sys_content_t".into()));
         assert_eq!(found.get("sel_level"), Some(&"s0".into()));
-        let other = Wish { sel_type: Some("var_t"), ..wish };
+        let other = ContextSpec { sel_type: Some("var_t"), ..request };
         assert!(other.find(&machine(), false).expect("it is asked").is_none());
         assert!(other.find(&machine(), true).expect("it is asked").is_some());
-        assert!(Wish { filetype: "f", ..wish }.find(&machine(), false).expect("it is asked").is_none());
+        assert!(ContextSpec { filetype: "f", ..request }.find(&machine(), false).expect("it is asked").is_none());
     }
 
     #[test]

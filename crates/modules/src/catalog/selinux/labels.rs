@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::fcontext::{Wish, changes, differing, file_type, restorecon};
+use super::fcontext::{ContextSpec, changes, differing, file_type, restorecon};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::Probe;
@@ -35,7 +35,7 @@ pub struct Present {
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Present { name, sel_type, filetype, .. } = self;
-        let wish = Wish {
+        let request = ContextSpec {
             name,
             filetype,
             sel_type: Some(sel_type),
@@ -43,20 +43,20 @@ impl State for Present {
             sel_level: self.sel_level.as_deref(),
         };
         let kind = file_type(filetype)?;
-        if wish.find(machine, false)?.is_some() {
+        if request.find(machine, false)?.is_some() {
             return Ok(Decision::Settled(Verdict::good(format!(
                 "SELinux policy for \"{name}\" already present with specified filetype \"{kind}\" and sel_type \"{sel_type}\"."
             ))));
         }
-        // The same files with another type: the rule is changed. Salt looks for the wished type only, so it never sees it.
-        let other = Wish { sel_user: None, sel_level: None, ..wish }.find(machine, true)?;
+        // The same files with another type: the rule is changed. Salt looks for the requested type only, so it never sees it.
+        let other = ContextSpec { sel_user: None, sel_level: None, ..request }.find(machine, true)?;
         let (old, new) = match &other {
             Some(other) => (one(name, &[("sel_type", text(other, "sel_type"))]), vec![("sel_type", sel_type.clone())]),
             None => (Map::new(), vec![("filetype", kind.to_owned()), ("sel_type", sel_type.clone())]),
         };
         let done = Verdict::good("").change("old", old).change("new", one(name, &new));
         let action = if other.is_some() { "modify" } else { "add" };
-        let plan = Plan::new(done).run(&wish.command(machine, action)?).or("Error adding new rule:");
+        let plan = Plan::new(done).run(&request.command(machine, action)?).or("Error adding new rule:");
         Ok(plan.announced(""))
     }
 
@@ -89,24 +89,24 @@ pub struct Absent {
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let Absent { name, filetype, sel_type, .. } = self;
-        let wish = Wish {
+        let request = ContextSpec {
             name,
             filetype,
             sel_type: sel_type.as_deref(),
             sel_user: self.sel_user.as_deref(),
             sel_level: self.sel_level.as_deref(),
         };
-        let Some(known) = wish.find(machine, false)? else {
+        let Some(known) = request.find(machine, false)? else {
             let sel_type = sel_type.as_deref().unwrap_or("None");
             return Ok(Decision::Settled(Verdict::good(format!(
                 "SELinux policy for \"{name}\" already absent with specified filetype \"{filetype}\" and sel_type \"{sel_type}\"."
             ))));
         };
         let found = text(&known, "sel_type");
-        let wish = Wish { sel_type: Some(sel_type.as_deref().unwrap_or(&found)), ..wish };
+        let request = ContextSpec { sel_type: Some(sel_type.as_deref().unwrap_or(&found)), ..request };
         let old: Map = [(name.as_str().into(), known.clone().into())].into_iter().collect();
         let done = Verdict::good("").change("old", old).change("new", Map::new());
-        let plan = Plan::new(done).run(&wish.command(machine, "delete")?).or("Error removing policy:");
+        let plan = Plan::new(done).run(&request.command(machine, "delete")?).or("Error removing policy:");
         Ok(plan.announced(""))
     }
 

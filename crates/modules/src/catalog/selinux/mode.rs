@@ -74,31 +74,31 @@ pub struct Mode {
 
 impl State for Mode {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let Some(wished) = refined(&self.name) else {
+        let Some(wanted) = refined(&self.name) else {
             return Ok(Decision::Settled(Verdict::bad(format!("{} is not an accepted mode", self.name))));
         };
         let config = configured(machine);
         let mut now = current(machine).to_owned();
         // What does not fit is what is told.
-        if now == wished && config.as_deref() != Some(wished) {
+        if now == wanted && config.as_deref() != Some(wanted) {
             now = config.clone().unwrap_or_else(|| "None".into());
         }
         // What is off can't be switched on, nor the other way round, without a boot.
-        let at_boot = (wished == "Disabled") != (current(machine) == "Disabled");
-        if now == wished || (at_boot && config.as_deref() == Some(wished)) {
-            return Ok(Decision::Settled(Verdict::good(format!("SELinux is already in {wished} mode"))));
+        let at_boot = (wanted == "Disabled") != (current(machine) == "Disabled");
+        if now == wanted || (at_boot && config.as_deref() == Some(wanted)) {
+            return Ok(Decision::Settled(Verdict::good(format!("SELinux is already in {wanted} mode"))));
         }
-        let would = Verdict::would(format!("SELinux mode is set to be changed to {wished}"));
-        let would = would.change("old", now).change("new", wished);
-        let done = Verdict::good(format!("SELinux has been set to {wished} mode")).changes(would.changes.clone());
+        let would = Verdict::would(format!("SELinux mode is set to be changed to {wanted}"));
+        let would = would.change("old", now).change("new", wanted);
+        let done = Verdict::good(format!("SELinux has been set to {wanted} mode")).changes(would.changes.clone());
         Ok(Decision::Change(Plan::new(done), would))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let wished = refined(&self.name).unwrap_or_default();
-        Ok(match set(machine, wished) {
+        let wanted = refined(&self.name).unwrap_or_default();
+        Ok(match set(machine, wanted) {
             Ok(()) => plan.done,
-            Err(error) => Verdict::bad(format!("Failed to set SELinux to {wished} mode: {error}")),
+            Err(error) => Verdict::bad(format!("Failed to set SELinux to {wanted} mode: {error}")),
         })
     }
 

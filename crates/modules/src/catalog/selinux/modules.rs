@@ -95,7 +95,7 @@ impl State for Module {
         if self.remove.0 {
             return removal(machine, &known);
         }
-        let wished = match self.module_state.to_string().to_lowercase().as_str() {
+        let wanted = match self.module_state.to_string().to_lowercase().as_str() {
             "1" | "on" | "yes" | "true" | "enabled" | "none" | "" => true,
             "0" | "off" | "no" | "false" | "disabled" => false,
             other => {
@@ -103,14 +103,14 @@ impl State for Module {
                 return Ok(Decision::Settled(Verdict::bad(text)));
             }
         };
-        let state = if wished { "Enabled" } else { "Disabled" };
+        let state = if wanted { "Enabled" } else { "Disabled" };
         let now = all(machine)?.into_iter().find(|(module, _)| *module == known).map(|(_, enabled)| enabled);
         if now.is_none() && !self.install.0 {
             return Ok(Decision::Settled(Verdict::bad(format!("Module {name} is not available"))));
         }
         // A module that is there is installed anew only by selinux.module_install: nobody can tell its content.
         let install = (self.install.0 && now.is_none()).then(|| source.to_owned());
-        if now == Some(wished) {
+        if now == Some(wanted) {
             return Ok(Decision::Settled(Verdict::good(format!("Module {name} is in the desired state"))));
         }
         let old: Value = now.map_or(Value::Null, |enabled| if enabled { "Enabled" } else { "Disabled" }.into());
@@ -119,8 +119,8 @@ impl State for Module {
             Plan::new(Verdict::good(format!("Module {name} has been set to {state}")).change(known.as_str(), change))
                 .or(format!("Failed to set the Module {name} to {state}"));
         // What was just installed is in force.
-        if now.is_some() || !wished {
-            let option = if wished { "--enable" } else { "--disable" };
+        if now.is_some() || !wanted {
+            let option = if wanted { "--enable" } else { "--disable" };
             plan = plan.run(&[&tool::find(machine, "semodule")?, option, &known]);
         }
         Ok(plan.with_own(&install)?.announced(format!("Module {name} is set to be toggled to {state}")))

@@ -70,7 +70,7 @@ fn find(machine: &dyn Probe, sel_type: Option<&str>, protocol: &str, port: &str)
         let (kind, rest) = line.split_once(char::is_whitespace)?;
         let (of, ports) = rest.trim_start().split_once(char::is_whitespace)?;
         let named = ports.split(',').any(|known| known.trim() == port);
-        let right = of == protocol && named && sel_type.is_none_or(|wished| wished == kind);
+        let right = of == protocol && named && sel_type.is_none_or(|wanted| wanted == kind);
         right.then(|| {
             [("sel_type", kind), ("protocol", of), ("port", ports.trim())]
                 .into_iter()

@@ -50,9 +50,9 @@ trait Provider: Sync {
         failure.map_or(Ok(found), Err)
     }
 
-    fn act(&self, machine: &dyn System, act: Act, name: &str, how: &How) -> Result<()>;
+    fn act(&self, machine: &dyn System, act: ServiceAction, name: &str, how: &ServiceOptions) -> Result<()>;
 
-    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &How) -> Result<()>;
+    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &ServiceOptions) -> Result<()>;
 
     /// What a service that does not run said last.
     fn log(&self, _: &dyn Probe, _: &str) -> Option<String> {
@@ -101,7 +101,7 @@ const STRANGE: [char; 5] = ['/', '\0', '\n', ' ', '\t'];
 
 /// What can be done to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Act {
+enum ServiceAction {
     Start,
     Stop,
     Restart,
@@ -111,14 +111,14 @@ enum Act {
     FullRestart,
 }
 
-impl Act {
+impl ServiceAction {
     fn word(self) -> &'static str {
         match self {
-            Act::Start => "start",
-            Act::Stop => "stop",
-            Act::Restart | Act::FullRestart => "restart",
-            Act::Reload => "reload",
-            Act::ForceReload => "force-reload",
+            ServiceAction::Start => "start",
+            ServiceAction::Stop => "stop",
+            ServiceAction::Restart | ServiceAction::FullRestart => "restart",
+            ServiceAction::Reload => "reload",
+            ServiceAction::ForceReload => "force-reload",
         }
     }
 }
@@ -134,7 +134,7 @@ enum Boot {
 
 /// How something is done to a service.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct How {
+struct ServiceOptions {
     /// Don't wait until it is done.
     no_block: bool,
     /// Remove a mask first.
@@ -158,7 +158,7 @@ fn status(provider: &dyn Provider, machine: &dyn Probe, name: &str, sig: Option<
 }
 
 /// Runs a tool that may leave a daemon running.
-fn run(machine: &dyn System, words: &[&str], how: &How) -> Result<Output> {
+fn run(machine: &dyn System, words: &[&str], how: &ServiceOptions) -> Result<Output> {
     let command = Command::new(words.iter().copied());
     machine.run(&Command { leaves_daemon: true, cwd: Some("/".into()), timeout: how.timeout, ..command })
 }

@@ -1,6 +1,6 @@
 //! OpenRC, as in Alpine and Gentoo: `rc-service`, `rc-update`, links in `/etc/runlevels`.
 
-use super::{Act, Boot, How, Provider, run, succeeded, sysv};
+use super::{Boot, Provider, ServiceAction, ServiceOptions, run, succeeded, sysv};
 use crate::Result;
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
@@ -44,22 +44,23 @@ impl Provider for OpenRc {
         Ok(found)
     }
 
-    fn act(&self, machine: &dyn System, act: Act, name: &str, how: &How) -> Result<()> {
+    fn act(&self, machine: &dyn System, act: ServiceAction, name: &str, how: &ServiceOptions) -> Result<()> {
         let words: &[&str] = match act {
-            Act::FullRestart => {
-                self.act(machine, Act::Stop, name, how)?;
-                return self.act(machine, Act::Start, name, how);
+            ServiceAction::FullRestart => {
+                self.act(machine, ServiceAction::Stop, name, how)?;
+                return self.act(machine, ServiceAction::Start, name, how);
             }
             // OpenRC has no such word; what can't reload is restarted, as elsewhere.
-            Act::ForceReload if self.act(machine, Act::Reload, name, how).is_ok() => return Ok(()),
-            Act::ForceReload => &["rc-service", name, "restart"],
+            ServiceAction::ForceReload if self.act(machine, ServiceAction::Reload, name, how).is_ok() => return Ok(()),
+            ServiceAction::ForceReload => &["rc-service", name, "restart"],
             _ => &["rc-service", name, act.word()],
         };
-        let failed = format!("Service {name} failed to {}", if act == Act::Stop { "die" } else { act.word() });
+        let failed =
+            format!("Service {name} failed to {}", if act == ServiceAction::Stop { "die" } else { act.word() });
         succeeded(&run(machine, words, how)?, words, &failed)
     }
 
-    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &How) -> Result<()> {
+    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &ServiceOptions) -> Result<()> {
         let doing = format!("could not make {name} {}", if enable { "start with the system" } else { "not start" });
         let levels = levels_of(machine, name);
         // It fails for a level that the service is not in, so each is named.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 
-use super::{Act, Boot, How, Masks, Provider, run, sysv, unit};
+use super::{Boot, Masks, Provider, ServiceAction, ServiceOptions, run, sysv, unit};
 use crate::grains::look;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
@@ -104,7 +104,7 @@ impl Provider for Systemd {
         Ok(found.into_iter().collect())
     }
 
-    fn act(&self, machine: &dyn System, act: Act, name: &str, how: &How) -> Result<()> {
+    fn act(&self, machine: &dyn System, act: ServiceAction, name: &str, how: &ServiceOptions) -> Result<()> {
         let unit = unit::full(name);
         if self.offline {
             return Err(Error::failed(format!("could not {} {unit}: systemd does not run here", act.word())));
@@ -120,13 +120,13 @@ impl Provider for Systemd {
         if !output.success() {
             return Err(self.failure(machine, name, &words, &output));
         }
-        if matches!(act, Act::Start | Act::Restart | Act::FullRestart) && !how.no_block {
+        if matches!(act, ServiceAction::Start | ServiceAction::Restart | ServiceAction::FullRestart) && !how.no_block {
             settle(machine, &unit)?;
         }
         Ok(())
     }
 
-    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &How) -> Result<()> {
+    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &ServiceOptions) -> Result<()> {
         let unit = unit::full(name);
         if !self.offline {
             self.refresh(machine, &unit)?;
@@ -135,7 +135,7 @@ impl Provider for Systemd {
             self.unmask(machine, name, how)?;
         }
         let words = ["systemctl", if enable { "enable" } else { "disable" }, "--", &unit];
-        let output = run(machine, &words, &How::default())?;
+        let output = run(machine, &words, &ServiceOptions::default())?;
         if output.success() { Ok(()) } else { Err(said(&words, &output)) }
     }
 
@@ -197,7 +197,7 @@ impl Systemd {
         Ok(())
     }
 
-    fn unmask(&self, machine: &dyn System, name: &str, how: &How) -> Result<()> {
+    fn unmask(&self, machine: &dyn System, name: &str, how: &ServiceOptions) -> Result<()> {
         for (wanted, runtime) in [(how.unmask, false), (how.unmask_runtime, true)] {
             if wanted && self.masked(machine, name, runtime)? {
                 self.set_mask(machine, name, runtime, false)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Act, Boot, How, Provider, run, succeeded};
+use super::{Boot, Provider, ServiceAction, ServiceOptions, run, succeeded};
 use crate::grains::look;
 use crate::machine::{Command, Kind, Probe, System};
 use crate::{Error, Result};
@@ -54,12 +54,13 @@ impl Provider for Sysv {
         Ok(found)
     }
 
-    fn act(&self, machine: &dyn System, act: Act, name: &str, how: &How) -> Result<()> {
-        if act == Act::FullRestart {
-            self.act(machine, Act::Stop, name, how)?;
-            return self.act(machine, Act::Start, name, how);
+    fn act(&self, machine: &dyn System, act: ServiceAction, name: &str, how: &ServiceOptions) -> Result<()> {
+        if act == ServiceAction::FullRestart {
+            self.act(machine, ServiceAction::Stop, name, how)?;
+            return self.act(machine, ServiceAction::Start, name, how);
         }
-        let failed = format!("Service {name} failed to {}", if act == Act::Stop { "die" } else { act.word() });
+        let failed =
+            format!("Service {name} failed to {}", if act == ServiceAction::Stop { "die" } else { act.word() });
         let Some(script) = script(machine, name) else {
             return Err(Error::failed(format!("{failed}: there is no {SCRIPTS}/{name}")));
         };
@@ -68,7 +69,7 @@ impl Provider for Sysv {
         succeeded(&run(machine, &words, how)?, &words, &failed)
     }
 
-    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &How) -> Result<()> {
+    fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &ServiceOptions) -> Result<()> {
         let doing = format!("could not make {name} {}", if enable { "start with the system" } else { "not start" });
         let steps: Vec<Vec<String>> = if let Some(update) = look::program(machine, "update-rc.d") {
             let step = |word: &str| vec![update.clone(), name.to_owned(), word.to_owned()];

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::authorized::{Authorized, Status, from_source, shown};
+use super::authorized::{AuthorizedKeys, Status, from_source, shown};
 use super::key::{self, Key};
 use crate::catalog::Function;
 use crate::machine::{System, accounts};
@@ -32,7 +32,7 @@ impl Function for AuthKeys {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let kind = self.fingerprint_hash_type.as_deref();
         let of = |user: &str| {
-            let found = Authorized::read(machine, user, &self.config).map(|found| found.keys()).unwrap_or_default();
+            let found = AuthorizedKeys::read(machine, user, &self.config).map(|found| found.keys()).unwrap_or_default();
             shown(&found, kind)
         };
         if let Value::String(user) = &self.user {
@@ -87,9 +87,9 @@ impl Function for CheckKey {
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
-        let wished = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
-        let known = Authorized::read(machine, &self.user, &self.config)?;
-        Ok(known.status(&wished).name())
+        let wanted = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
+        let known = AuthorizedKeys::read(machine, &self.user, &self.config)?;
+        Ok(known.status(&wanted).name())
     }
 }
 
@@ -116,7 +116,7 @@ impl Function for CheckKeyFile {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         let keys = from_source(machine, &self.source, self.saltenv.as_deref())?.unwrap_or_default();
-        let known = Authorized::read(machine, &self.user, &self.config)?;
+        let known = AuthorizedKeys::read(machine, &self.user, &self.config)?;
         Ok(keys.iter().map(|key| (key.key.as_str().into(), known.status(key).name().into())).collect())
     }
 }
@@ -152,11 +152,11 @@ impl Function for SetAuthKey {
         if self.key.split_whitespace().count() > 1 {
             return Ok("invalid");
         }
-        let wished = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
-        if !wished.is_valid() {
+        let wanted = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
+        if !wanted.is_valid() {
             return Ok("Invalid public key");
         }
-        set(machine, &self.user, &self.config, &[wished])
+        set(machine, &self.user, &self.config, &[wanted])
     }
 }
 
@@ -244,7 +244,7 @@ fn needed(keys: Option<Vec<Key>>) -> Result<Vec<Key>> {
 }
 
 fn set(machine: &dyn System, user: &str, config: &str, keys: &[Key]) -> Result<&'static str> {
-    let Ok(mut known) = Authorized::read(machine, user, config) else { return Ok("fail") };
+    let Ok(mut known) = AuthorizedKeys::read(machine, user, config) else { return Ok("fail") };
     if known.homeless(machine) || keys.is_empty() {
         return Ok("fail");
     }
@@ -260,7 +260,7 @@ fn set(machine: &dyn System, user: &str, config: &str, keys: &[Key]) -> Result<&
 }
 
 fn remove(machine: &dyn System, user: &str, config: &str, keys: &[String]) -> Result<&'static str> {
-    let Ok(mut known) = Authorized::read(machine, user, config) else { return Ok("Key not present") };
+    let Ok(mut known) = AuthorizedKeys::read(machine, user, config) else { return Ok("Key not present") };
     let gone = keys.iter().filter(|key| known.remove(key)).count();
     if gone == 0 {
         return Ok("Key not present");

@@ -30,16 +30,16 @@ impl Status {
 }
 
 #[derive(Serialize, Deserialize)]
-pub struct Authorized {
+pub struct AuthorizedKeys {
     place: Place,
     text: String,
 }
 
-impl Authorized {
-    pub fn read(machine: &dyn Probe, user: &str, config: &str) -> Result<Authorized> {
+impl AuthorizedKeys {
+    pub fn read(machine: &dyn Probe, user: &str, config: &str) -> Result<AuthorizedKeys> {
         let place = Place::of(machine, user, config)?;
         let text = place.read(machine)?.unwrap_or_default();
-        Ok(Authorized { place, text })
+        Ok(AuthorizedKeys { place, text })
     }
 
     pub fn homeless(&self, machine: &dyn Probe) -> bool {
@@ -50,25 +50,25 @@ impl Authorized {
         keys(&self.text)
     }
 
-    pub fn status(&self, wished: &Key) -> Status {
-        let found: Vec<Key> = self.keys().into_iter().filter(|known| known.key == wished.key).collect();
-        match found.iter().all(|known| known == wished) {
+    pub fn status(&self, wanted: &Key) -> Status {
+        let found: Vec<Key> = self.keys().into_iter().filter(|known| known.key == wanted.key).collect();
+        match found.iter().all(|known| known == wanted) {
             true if found.is_empty() => Status::Add,
             true => Status::Exists,
             false => Status::Update,
         }
     }
 
-    pub fn set(&mut self, wished: &Key) -> Status {
-        let status = self.status(wished);
+    pub fn set(&mut self, wanted: &Key) -> Status {
+        let status = self.status(wanted);
         match status {
             Status::Exists => {}
-            Status::Update => self.each(|known| (known.key == wished.key).then(|| format!("{}\n", wished.line()))),
+            Status::Update => self.each(|known| (known.key == wanted.key).then(|| format!("{}\n", wanted.line()))),
             Status::Add => {
                 if !self.text.is_empty() && !self.text.ends_with('\n') {
                     self.text.push('\n');
                 }
-                self.text.push_str(&format!("{}\n", wished.line()));
+                self.text.push_str(&format!("{}\n", wanted.line()));
             }
         }
         status

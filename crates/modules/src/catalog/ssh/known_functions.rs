@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::known::{self, Entry};
-use super::trust::{self, Found, Trust};
+use super::trust::{self, HostKeyStatus, Trust};
 use crate::Result;
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
@@ -187,12 +187,12 @@ impl Function for SetKnownHost {
             kind: self.fingerprint_hash_type.as_deref(),
         };
         Ok(match trust.look(machine)? {
-            Found::Fault(text) => fault(&text),
-            Found::Exists(keys) => Value::Map(Map::from_iter([
+            HostKeyStatus::Fault(text) => fault(&text),
+            HostKeyStatus::Exists(keys) => Value::Map(Map::from_iter([
                 ("status".into(), "exists".into()),
                 ("keys".into(), Value::List(keys.into_iter().map(Value::from).collect())),
             ])),
-            Found::Update(update) => {
+            HostKeyStatus::Update(update) => {
                 trust.save(machine, &update)?;
                 let mut answer = Map::from_iter([("status".into(), "updated".into())]);
                 answer.extend(update.changes());

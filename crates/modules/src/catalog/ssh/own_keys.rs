@@ -76,8 +76,8 @@ impl Function for UserKeys {
     fn call(self, machine: &dyn System) -> Result<Map> {
         const KINDS: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
         let mut files = Vec::new();
-        for (wished, ending) in [(&self.pubfile, ".pub"), (&self.prvfile, "")] {
-            match wished {
+        for (wanted, ending) in [(&self.pubfile, ".pub"), (&self.prvfile, "")] {
+            match wanted {
                 Value::String(name) if !name.is_empty() => files.push(name.clone()),
                 Value::Bool(false) => {}
                 _ => files.extend(KINDS.iter().map(|kind| format!("{kind}{ending}"))),

@@ -25,7 +25,7 @@ pub struct Trust<'a> {
 }
 
 /// What looking has shown.
-pub enum Found {
+pub enum HostKeyStatus {
     /// These keys are known already.
     Exists(Vec<String>),
     /// It can't be done.
@@ -77,7 +77,7 @@ impl Trust<'_> {
 
     /// `add`, `update` or `exists`, without asking the host.
     pub fn check(&self, stored: &[Entry]) -> &'static str {
-        let has = |known: fn(&Entry) -> &str, wished: &str| stored.iter().any(|entry| known(entry) == wished);
+        let has = |known: fn(&Entry) -> &str, wanted: &str| stored.iter().any(|entry| known(entry) == wanted);
         let exists = match (self.key, self.fingerprint) {
             _ if stored.is_empty() => return "add",
             (Some(key), _) => has(|entry| &entry.key, key),
@@ -87,15 +87,15 @@ impl Trust<'_> {
         if exists { "exists" } else { "update" }
     }
 
-    pub fn look(&self, machine: &dyn Probe) -> Result<Found> {
+    pub fn look(&self, machine: &dyn Probe) -> Result<HostKeyStatus> {
         known::check_host(self.host)?;
         if self.port.is_some_and(|port| port != 22) && self.hash_known_hosts {
             let text = "argument port can not be used in conjunction with argument hash_known_hosts";
-            return Ok(Found::Fault(text.into()));
+            return Ok(HostKeyStatus::Fault(text.into()));
         }
         let stored = match self.stored(machine)? {
             Ok(stored) => stored,
-            Err(text) => return Ok(Found::Fault(text)),
+            Err(text) => return Ok(HostKeyStatus::Fault(text)),
         };
         let keys = || -> Vec<String> {
             let of_kind = stored.iter().filter(|entry| self.enc.is_none_or(|enc| entry.enc == enc));
@@ -104,14 +104,14 @@ impl Trust<'_> {
         let unproved = self.key.is_none() && self.fingerprint.is_none();
         let of_type = self.key.is_none_or(|key| keys().iter().any(|known| known == key));
         if self.check(&stored) == "exists" && of_type && !unproved {
-            return Ok(Found::Exists(keys()));
+            return Ok(HostKeyStatus::Exists(keys()));
         }
         let (entries, new) = match self.key {
             Some(key) => {
                 let enc = self.enc.unwrap_or_default();
                 let entry = Entry::parse(&format!("{} {enc} {key}", self.host), self.kind)?;
                 let Some(entry) = entry.filter(|_| !key.contains(char::is_whitespace)) else {
-                    return Ok(Found::Fault("the key is no key of a host".into()));
+                    return Ok(HostKeyStatus::Fault("the key is no key of a host".into()));
                 };
                 // Salt's words for what it was given have no fingerprint.
                 let mut shown = self.told(&entry);
@@ -121,17 +121,17 @@ impl Trust<'_> {
             None => {
                 let scanned = self.scan(machine)?;
                 if scanned.is_empty() {
-                    return Ok(Found::Fault("Unable to receive remote host keys".into()));
+                    return Ok(HostKeyStatus::Fault("Unable to receive remote host keys".into()));
                 }
-                if self.fingerprint.is_some_and(|wished| !scanned.iter().any(|entry| entry.fingerprint == wished)) {
+                if self.fingerprint.is_some_and(|wanted| !scanned.iter().any(|entry| entry.fingerprint == wanted)) {
                     let text =
                         "Remote host public keys found but none of their fingerprints match the one you have provided";
-                    return Ok(Found::Fault(text.into()));
+                    return Ok(HostKeyStatus::Fault(text.into()));
                 }
                 let same = scanned.iter().all(|entry| keys().contains(&entry.key))
                     && keys().iter().all(|key| scanned.iter().any(|entry| entry.key == *key));
                 if unproved && same && !stored.is_empty() {
-                    return Ok(Found::Exists(keys()));
+                    return Ok(HostKeyStatus::Exists(keys()));
                 }
                 let shown = scanned.iter().map(|entry| Value::Map(self.told(entry))).collect();
                 (scanned, Value::List(shown))
@@ -141,7 +141,7 @@ impl Trust<'_> {
             true => Value::Null,
             false => Value::List(stored.iter().map(Entry::info).collect()),
         };
-        Ok(Found::Update(Update { old, new, entries }))
+        Ok(HostKeyStatus::Update(Update { old, new, entries }))
     }
 
     /// A new entry as changes tell of it.

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 use super::given::touches;
 use crate::Result;
 use crate::catalog::Plan;
-use crate::catalog::ssh::authorized::{Authorized, from_source};
+use crate::catalog::ssh::authorized::{AuthorizedKeys, from_source};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System, accounts};
@@ -70,7 +70,7 @@ impl State for Absent {
         if accounts::user(machine, user).is_none_or(|found| found.name != *user) {
             return Ok(Decision::Settled(Verdict::good(nothing)));
         }
-        let mut known = Authorized::read(machine, user, &self.config)?;
+        let mut known = AuthorizedKeys::read(machine, user, &self.config)?;
         let gone: Vec<String> = keys.into_iter().filter(|key| known.remove(key)).collect();
         if gone.is_empty() {
             return Ok(Decision::Settled(Verdict::good(nothing)));
@@ -84,7 +84,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let (known, done): (Authorized, Verdict) = plan.into_own()?;
+        let (known, done): (AuthorizedKeys, Verdict) = plan.into_own()?;
         known.write(machine)?;
         Ok(done)
     }

@@ -1,7 +1,7 @@
 //! What all three states are given: whose keys, and in which file.
 
 use crate::Result;
-use crate::catalog::ssh::authorized::{Authorized, Status};
+use crate::catalog::ssh::authorized::{AuthorizedKeys, Status};
 use crate::catalog::ssh::key::{self, Key};
 use crate::catalog::{Thing, Touches, Verdict, ssh};
 use crate::machine::Probe;
@@ -23,12 +23,13 @@ pub fn authorized(
     user: &str,
     config: &str,
     test: bool,
-) -> Result<Option<Authorized>, Box<Verdict>> {
+) -> Result<Option<AuthorizedKeys>, Box<Verdict>> {
     let there = crate::machine::accounts::user(machine, user).is_some_and(|found| found.name == user);
     if !there {
         return if test { Ok(None) } else { Err(Box::new(Verdict::bad(NO_HOME))) };
     }
-    let known = Authorized::read(machine, user, config).map_err(|error| Box::new(Verdict::bad(error.to_string())))?;
+    let known =
+        AuthorizedKeys::read(machine, user, config).map_err(|error| Box::new(Verdict::bad(error.to_string())))?;
     if known.homeless(machine) && !test {
         return Err(Box::new(Verdict::bad(NO_HOME)));
     }

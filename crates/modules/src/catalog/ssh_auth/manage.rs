@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
 use crate::catalog::Plan;
-use crate::catalog::ssh::authorized::{Authorized, Status};
+use crate::catalog::ssh::authorized::{AuthorizedKeys, Status};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -55,7 +55,7 @@ impl State for Manage {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let (known, done): (Authorized, Verdict) = plan.into_own()?;
+        let (known, done): (AuthorizedKeys, Verdict) = plan.into_own()?;
         known.write(machine)?;
         Ok(done)
     }
@@ -66,12 +66,16 @@ impl State for Manage {
 }
 
 impl Manage {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<(Authorized, Verdict)>, Box<Verdict>> {
+    fn decide(
+        &self,
+        machine: &dyn Probe,
+        step: &Step<'_>,
+    ) -> Result<Decision<(AuthorizedKeys, Verdict)>, Box<Verdict>> {
         let given = |text: &String| checked(Key::given(text, &self.enc, &self.comment, &self.options));
         let keys: Vec<Key> = self.ssh_keys.iter().map(given).collect::<Result<_, _>>()?;
         let mut known = authorized(machine, &self.user, &self.config, step.test)?;
         let (mut changes, mut would, mut done) = (Map::new(), Vec::new(), Vec::new());
-        let there = known.as_ref().map(Authorized::keys).unwrap_or_default();
+        let there = known.as_ref().map(AuthorizedKeys::keys).unwrap_or_default();
         for old in there.iter().filter(|old| !keys.iter().any(|key| key.key == old.key)) {
             if known.as_mut().is_some_and(|known| known.remove(&old.key)) {
                 changes.insert(old.key.as_str(), "Key removed");

@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
 use crate::catalog::Plan;
-use crate::catalog::ssh::authorized::{Authorized, Status, from_source};
+use crate::catalog::ssh::authorized::{AuthorizedKeys, Status, from_source};
 use crate::catalog::ssh::key::Key;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
@@ -54,7 +54,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let (known, done): (Authorized, Verdict) = plan.into_own()?;
+        let (known, done): (AuthorizedKeys, Verdict) = plan.into_own()?;
         known.write(machine)?;
         Ok(done)
     }
@@ -65,7 +65,11 @@ impl State for Present {
 }
 
 impl Present {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<(Authorized, Verdict)>, Box<Verdict>> {
+    fn decide(
+        &self,
+        machine: &dyn Probe,
+        step: &Step<'_>,
+    ) -> Result<Decision<(AuthorizedKeys, Verdict)>, Box<Verdict>> {
         let user = &self.user;
         let (keys, name) = match self.source.is_empty() {
             true => {
@@ -124,7 +128,7 @@ impl Present {
 
 /// What several keys are called together.
 fn whole(set: &[(&Key, Status)]) -> Status {
-    let has = |wished: Status| set.iter().any(|(_, status)| *status == wished);
+    let has = |wanted: Status| set.iter().any(|(_, status)| *status == wanted);
     if has(Status::Update) {
         Status::Update
     } else if has(Status::Add) {

@@ -4,7 +4,7 @@ use rocksalt_macros::state;
 
 use super::file::Flag;
 use super::ssh::known_functions::forget;
-use super::ssh::trust::{Found, Trust, Update};
+use super::ssh::trust::{HostKeyStatus, Trust, Update};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::Result;
 use crate::catalog::Plan;
@@ -63,15 +63,15 @@ impl State for Present {
         }
         let (name, trust) = (&self.name, self.trust());
         let update = match trust.look(machine)? {
-            Found::Update(update) => update,
-            Found::Exists(_) if step.test => {
+            HostKeyStatus::Update(update) => update,
+            HostKeyStatus::Exists(_) if step.test => {
                 return Ok(Decision::Settled(Verdict::good(format!("Host {name} is already in {config}"))));
             }
-            Found::Exists(_) => {
+            HostKeyStatus::Exists(_) => {
                 return Ok(Decision::Settled(Verdict::good(format!("{name} already exists in {config}"))));
             }
             // The host, or the user, may come to be until the real run.
-            Found::Fault(text) if step.test && text == "Unable to receive remote host keys" => {
+            HostKeyStatus::Fault(text) if step.test && text == "Unable to receive remote host keys" => {
                 let stored = trust.stored(machine)?.unwrap_or_default();
                 let verdict = match trust.check(&stored) {
                     "exists" => Verdict::good(format!("Host {name} is already in {config}")),
@@ -80,7 +80,7 @@ impl State for Present {
                 };
                 return Ok(Decision::Settled(verdict));
             }
-            Found::Fault(text) => return Ok(Decision::Settled(Verdict::bad(text))),
+            HostKeyStatus::Fault(text) => return Ok(Decision::Settled(Verdict::bad(text))),
         };
         let would = match update.old.is_null() {
             true => format!("Key for {name} is set to be added to {config}"),

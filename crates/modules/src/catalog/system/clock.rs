@@ -107,10 +107,10 @@ fn set_date(machine: &dyn System, parts: Parts, utc_offset: Option<&str>) -> Res
         return Err(failure("understand the date", now_text(&now).as_bytes()));
     };
     let now = [year, month, day, hour, minute, second];
-    let wished: Vec<u32> = parts.iter().zip(now).map(|(part, now)| part.unwrap_or(now)).collect();
+    let wanted: Vec<u32> = parts.iter().zip(now).map(|(part, now)| part.unwrap_or(now)).collect();
     // The one way to write it that every `date` takes.
     let text =
-        format!("{:02}{:02}{:02}{:02}{:04}.{:02}", wished[1], wished[2], wished[3], wished[4], wished[0], wished[5]);
+        format!("{:02}{:02}{:02}{:02}{:04}.{:02}", wanted[1], wanted[2], wanted[3], wanted[4], wanted[0], wanted[5]);
     let command =
         Command { env: zone(utc_offset)?, timeout: Some(PATIENCE), ..Command::new(["date".to_owned(), text]) };
     let output = machine.run(&command)?;

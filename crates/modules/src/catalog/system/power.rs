@@ -11,7 +11,7 @@ use crate::grains::look;
 use crate::machine::{Command, Probe, RebootRequest, System};
 use crate::{Error, Result};
 
-/// Where a wish for a reboot is noted until the next boot; the first is ours, the others the distributions'.
+/// Where a request for a reboot is noted until the next boot; the first is ours, the others the distributions'.
 const WITNESSES: [&str; 3] = ["/run/rocksalt-reboot-required", "/run/reboot-required", "/var/run/reboot-required"];
 
 /// Whether something on the target asked for a reboot since the last one.
@@ -160,7 +160,9 @@ impl Function for Reboot {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        if !self.at_time.truth() && reboot::wish(machine, RebootRequest { message: None, wait: reboot::PATIENCE }) {
+        if !self.at_time.truth()
+            && reboot::ask_for_reboot(machine, RebootRequest { message: None, wait: reboot::PATIENCE })
+        {
             return Ok("The system is rebooted, then the run goes on".to_owned());
         }
         go_down(machine, "reboot", "-r", "reboot", &self.at_time)

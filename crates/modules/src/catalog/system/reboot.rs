@@ -58,7 +58,7 @@ impl State for Reboot {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let wait: f64 = plan.into_own()?;
-        if !wish(machine, RebootRequest { message: self.message.clone(), wait }) {
+        if !ask_for_reboot(machine, RebootRequest { message: self.message.clone(), wait }) {
             return Err(Error::failed("nothing is there that could go on with the run after a reboot")
                 .hint("apply it from a controller, by `rocksalt apply` or `state.apply`"));
         }
@@ -71,6 +71,6 @@ impl State for Reboot {
 }
 
 /// Tells the run; false if there is none that could go on.
-pub fn wish(machine: &dyn Probe, wish: RebootRequest) -> bool {
-    machine.run_notes().reboots().request(wish)
+pub fn ask_for_reboot(machine: &dyn Probe, ask_for_reboot: RebootRequest) -> bool {
+    machine.run_notes().reboots().request(ask_for_reboot)
 }

@@ -25,7 +25,7 @@ pub struct Addition {
 }
 
 impl Addition {
-    pub fn perform(&self, machine: &dyn System) -> Result<(), String> {
+    pub fn carry_out(&self, machine: &dyn System) -> Result<(), String> {
         if tool::is_there(machine, "useradd") {
             return tool::run(machine, &self.useradd(), None).map(drop);
         }

@@ -87,7 +87,7 @@ impl Function for Add {
             nologinit: self.nologinit.0,
             comment: account::comment(&comment),
         };
-        done(addition.perform(machine))
+        done(addition.carry_out(machine))
     }
 }
 
@@ -137,8 +137,8 @@ impl Function for Chgroups {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let groups = accounts::groups(machine);
         let account = existing(machine, &self.name)?;
-        let wished: Vec<&str> = self.groups.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
-        let mut sorted: Vec<String> = wished.iter().map(|name| (*name).to_owned()).collect();
+        let wanted: Vec<&str> = self.groups.iter().flat_map(|names| names.split(',')).map(str::trim).collect();
+        let mut sorted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
         sorted.sort();
         if account.groups(machine, &groups) == sorted {
             return Ok(true);
@@ -147,7 +147,7 @@ impl Function for Chgroups {
         if self.append.0 {
             argv.push("-a".into());
         }
-        argv.extend(words(&["-G", &wished.join(","), &self.name]));
+        argv.extend(words(&["-G", &wanted.join(","), &self.name]));
         done(tool::run(machine, &argv, None))
     }
 }

@@ -1,4 +1,4 @@
-//! [`Wish`]: how a user shall be, and what differs from that.
+//! [`UserSpec`]: how a user shall be, and what differs from that.
 
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ use crate::grains::look::is_directory;
 use crate::machine::Probe;
 use crate::machine::accounts::{self, Group};
 
-/// What nobody wished for is `None`, and stays as it is.
+/// What nobody requested is `None`, and stays as it is.
 #[derive(Serialize, Deserialize)]
-pub struct Wish {
+pub struct UserSpec {
     pub name: String,
     pub uid: Option<u32>,
     /// Name or number.
@@ -42,9 +42,9 @@ const DAY_NAMES: [&str; 6] = ["date", "mindays", "maxdays", "warndays", "inactda
 /// In the order in which Salt tells of them.
 const DAY_ORDER: [usize; 6] = [0, 1, 2, 4, 3, 5];
 
-/// The days' wishes as Salt orders them: its name, the wish, and where it stands in the file.
-pub fn days(wished: &[Option<i64>; 6]) -> impl Iterator<Item = (&'static str, i64, usize)> + '_ {
-    DAY_ORDER.into_iter().filter_map(|index| Some((DAY_NAMES[index], wished[index]?, index)))
+/// The requested days as Salt orders them: its name, the request, and where it stands in the file.
+pub fn days(desired: &[Option<i64>; 6]) -> impl Iterator<Item = (&'static str, i64, usize)> + '_ {
+    DAY_ORDER.into_iter().filter_map(|index| Some((DAY_NAMES[index], desired[index]?, index)))
 }
 
 /// The number of a group that is named or numbered.
@@ -57,7 +57,7 @@ pub fn gid_of(machine: &dyn Probe, known: &[Group], gid: &Value) -> Option<u32> 
     named.or_else(|| text.parse().ok()).or_else(|| accounts::group(machine, &text).map(|group| group.gid))
 }
 
-impl Wish {
+impl UserSpec {
     /// What is to be changed, under Salt's names; a password is not shown.
     pub fn differences(&self, machine: &dyn Probe, known: &[Group], account: &Account, shadow: &Shadow) -> Map {
         let user = &account.user;
@@ -86,18 +86,18 @@ impl Wish {
             change.insert("shell", shell.as_str());
         }
         self.password_difference(shadow, &mut change);
-        for (name, wished, index) in days(&self.days) {
-            if shadow.days[index] != wished {
-                change.insert(name, wished);
+        for (name, desired, index) in days(&self.days) {
+            if shadow.days[index] != desired {
+                change.insert(name, desired);
             }
         }
         let locked = shadow.passwd.starts_with('!');
         if let Some(lock) = self.password_lock.filter(|lock| *lock != locked) {
             change.insert("password_lock", lock);
         }
-        for ((name, wished), found) in GECOS.iter().zip(&self.gecos).zip(account.gecos()) {
-            if let Some(wished) = wished.as_ref().filter(|wished| **wished != found) {
-                change.insert(*name, wished.as_str());
+        for ((name, desired), found) in GECOS.iter().zip(&self.gecos).zip(account.gecos()) {
+            if let Some(desired) = desired.as_ref().filter(|desired| **desired != found) {
+                change.insert(*name, desired.as_str());
             }
         }
         change
@@ -115,28 +115,28 @@ impl Wish {
         }
     }
 
-    /// The groups besides the user's own, if they are not as wished.
+    /// The groups besides the user's own, if they are not as requested.
     fn group_difference(&self, known: &[Group], account: &Account, gid: u32) -> Option<Vec<String>> {
         let number = |name: &String| known.iter().find(|group| group.name == *name).map(|group| group.gid);
-        let mut wished = self.groups.clone().unwrap_or_default();
+        let mut desired = self.groups.clone().unwrap_or_default();
         if self.groups.is_none() || !self.remove_groups {
             // A user that gets another group of its own stays in the old one.
             let own = known.iter().filter(|group| group.gid == account.user.gid).map(|group| group.name.clone());
-            wished.extend(account.member_of.iter().cloned().chain(own));
+            desired.extend(account.member_of.iter().cloned().chain(own));
         }
-        // Groups with one number are one group. A group of the user's name counts only if it is wished for.
-        wished.retain(|name| number(name) != Some(gid));
-        wished.sort();
-        wished.dedup();
+        // Groups with one number are one group. A group of the user's name counts only if it is requested.
+        desired.retain(|name| number(name) != Some(gid));
+        desired.sort();
+        desired.dedup();
         let mut current = account.member_of.clone();
         current.retain(|name| number(name) != Some(gid) && number(name) != Some(account.user.gid));
-        current.retain(|name| *name != self.name || wished.contains(name));
+        current.retain(|name| *name != self.name || desired.contains(name));
         let within = |name: &String, names: &[String]| {
             names.iter().any(|other| other == name || number(name).is_some() && number(other) == number(name))
         };
-        let missing = wished.iter().any(|name| !within(name, &current));
-        let strange = self.remove_groups && current.iter().any(|name| !within(name, &wished));
-        (missing || strange).then_some(wished)
+        let missing = desired.iter().any(|name| !within(name, &current));
+        let strange = self.remove_groups && current.iter().any(|name| !within(name, &desired));
+        (missing || strange).then_some(desired)
     }
 
     /// The commands that make the differences go away, with what they read. Busybox has none for most of a user,
@@ -227,8 +227,8 @@ impl Wish {
                 false => shadow.passwd.trim_start_matches('!').to_owned(),
             };
         }
-        for (_, wished, index) in days(&self.days) {
-            shadow.days[index] = wished;
+        for (_, desired, index) in days(&self.days) {
+            shadow.days[index] = desired;
         }
         (account, shadow)
     }
@@ -237,11 +237,11 @@ impl Wish {
 /// The one command that sets all of the days that `which` says.
 pub fn chage(
     name: &str,
-    wished: &[Option<i64>; 6],
+    desired: &[Option<i64>; 6],
     which: impl Fn(&str) -> bool,
 ) -> Option<(Vec<String>, Option<Vec<u8>>)> {
     let mut argv = words(&["chage"]);
-    for (_, days, index) in days(wished).filter(|(key, _, _)| which(key)) {
+    for (_, days, index) in days(desired).filter(|(key, _, _)| which(key)) {
         argv.extend([DAYS[index].1.to_owned(), days.to_string()]);
     }
     (argv.len() > 1).then(|| {

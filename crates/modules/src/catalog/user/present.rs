@@ -1,4 +1,4 @@
-//! `user.present`: makes sure that there is a user, and that it is as wished.
+//! `user.present`: makes sure that there is a user, and that it is as requested.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -8,7 +8,7 @@ use super::REDACTED;
 use super::account::{self, Account};
 use super::add::Addition;
 use super::defaults::Defaults;
-use super::difference::{self, Wish, gid_of};
+use super::difference::{self, UserSpec, gid_of};
 use super::{promised, tool};
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -19,7 +19,7 @@ use crate::machine::{Probe, System};
 use crate::text::crypt::{self, Method};
 use crate::{Error, Result};
 
-/// Makes sure that there is a user, and that it is as wished.
+/// Makes sure that there is a user, and that it is as requested.
 ///
 /// ```yaml
 /// alice:
@@ -119,8 +119,8 @@ pub struct Present {
 
 #[derive(Serialize, Deserialize)]
 pub enum UserPlan {
-    Make(Box<Wish>, Addition),
-    Change(Box<Wish>, Map),
+    Make(Box<UserSpec>, Addition),
+    Change(Box<UserSpec>, Map),
 }
 
 impl State for Present {
@@ -147,9 +147,9 @@ impl State for Present {
         }
         let account = Account::find(machine, &known, name);
         let shadow = Shadow::find(machine, name).unwrap_or_else(Shadow::none);
-        let wish = self.wish(machine, &known, &shadow)?;
-        let Some(account) = account else { return self.make(machine, step, &known, wish, &missing).into_plan() };
-        let change = wish.differences(machine, &known, &account, &shadow);
+        let request = self.request(machine, &known, &shadow)?;
+        let Some(account) = account else { return self.make(machine, step, &known, request, &missing).into_plan() };
+        let change = request.differences(machine, &known, &account, &shadow);
         if let Some(text) = self.forbidden(&account, &change) {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
@@ -169,16 +169,16 @@ impl State for Present {
         if !missing.is_empty() {
             comment.push_str(&format!("groups (pending creation): {}\n", missing.join(",")));
         }
-        let foreseen = wish.foreseen(machine, &known, &change, (&account, &shadow));
+        let foreseen = request.foreseen(machine, &known, &change, (&account, &shadow));
         let would = told(machine, &known, &change, (&account, &shadow), (&foreseen.0, &foreseen.1));
-        Decision::own(&UserPlan::Change(Box::new(wish), change), Verdict::would(comment).changes(would))
+        Decision::own(&UserPlan::Change(Box::new(request), change), Verdict::would(comment).changes(would))
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: UserPlan = plan.into_own()?;
         match plan {
-            UserPlan::Make(wish, addition) => Ok(self.made(machine, &wish, &addition)),
-            UserPlan::Change(wish, change) => self.changed(machine, &wish, &change),
+            UserPlan::Make(request, addition) => Ok(self.made(machine, &request, &addition)),
+            UserPlan::Change(request, change) => self.changed(machine, &request, &change),
         }
     }
 
@@ -222,7 +222,7 @@ impl Present {
         Ok(())
     }
 
-    fn wish(&self, machine: &dyn Probe, known: &[Group], shadow: &Shadow) -> Result<Wish> {
+    fn request(&self, machine: &dyn Probe, known: &[Group], shadow: &Shadow) -> Result<UserSpec> {
         let optional = self.optional_groups.iter().flatten();
         let optional: Vec<String> =
             optional.filter(|name| known.iter().any(|group| group.name == **name)).cloned().collect();
@@ -238,7 +238,7 @@ impl Present {
         let password = self.password.as_ref().filter(|password| !password.is_empty());
         let password = password.map(|password| self.hashed(machine, shadow, password)).transpose()?;
         let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        Ok(Wish {
+        Ok(UserSpec {
             name: self.name.clone(),
             uid: self.uid,
             gid,
@@ -307,27 +307,28 @@ impl Present {
         machine: &dyn Probe,
         step: &Step<'_>,
         known: &[Group],
-        wish: Wish,
+        request: UserSpec,
         missing: &[&str],
     ) -> Decision<UserPlan> {
         let name = &self.name;
         let defaults = Defaults::read(machine);
-        let mut gid = wish.gid.clone().filter(|_| !(self.usergroup.is_some_and(|flag| flag.0) && self.gid.is_null()));
-        let groups = wish.groups.clone().unwrap_or_default();
+        let mut gid =
+            request.gid.clone().filter(|_| !(self.usergroup.is_some_and(|flag| flag.0) && self.gid.is_null()));
+        let groups = request.groups.clone().unwrap_or_default();
         if gid.is_none() && self.usergroup.is_none() && groups.contains(name) && defaults.own_group() {
             gid = Some(name.as_str().into());
         }
-        let parts = std::array::from_fn(|index| wish.gecos[index].clone().unwrap_or_default());
+        let parts = std::array::from_fn(|index| request.gecos[index].clone().unwrap_or_default());
         let addition = Addition {
             name: name.clone(),
             uid: self.uid,
             gid: gid.as_ref().map(ToString::to_string),
             usergroup: self.usergroup.map(|flag| flag.0),
             groups: groups.clone(),
-            home: wish.home.clone(),
-            createhome: wish.createhome,
-            shell: wish.shell.clone(),
-            unique: wish.unique,
+            home: request.home.clone(),
+            createhome: request.createhome,
+            shell: request.shell.clone(),
+            unique: request.unique,
             system: self.system.0,
             nologinit: self.nologinit.0,
             comment: account::comment(&parts),
@@ -352,15 +353,15 @@ impl Present {
                 uid,
                 gid,
                 comment: addition.comment.clone(),
-                home: wish.home.clone().unwrap_or_else(|| defaults.home(name)),
-                shell: wish.shell.clone().unwrap_or_else(|| defaults.shell()),
+                home: request.home.clone().unwrap_or_else(|| defaults.home(name)),
+                shell: request.shell.clone().unwrap_or_else(|| defaults.shell()),
             };
             let mut known = known.to_vec();
             if !known.iter().any(|group| group.gid == gid) {
                 known.push(Group { name: name.clone(), gid, members: Vec::new() });
             }
             let account = Account { user, member_of: groups };
-            would.changes = new_changes(&wish, account.info(machine, &known));
+            would.changes = new_changes(&request, account.info(machine, &known));
             if step.test {
                 promised::promise_user(machine, name, uid);
                 if own_group && self.gid.is_null() {
@@ -368,42 +369,42 @@ impl Present {
                 }
             }
         }
-        Decision::Change(UserPlan::Make(Box::new(wish), addition), would)
+        Decision::Change(UserPlan::Make(Box::new(request), addition), would)
     }
 
-    fn made(&self, machine: &dyn System, wish: &Wish, addition: &Addition) -> Verdict {
+    fn made(&self, machine: &dyn System, request: &UserSpec, addition: &Addition) -> Verdict {
         let name = &self.name;
-        if let Err(text) = addition.perform(machine) {
+        if let Err(text) = addition.carry_out(machine) {
             return Verdict::bad(format!("Failed to create new user {name}\n{text}"));
         }
         let mut faults = Vec::new();
         let failed = |what: String, text: String| format!("User {name} created but failed to {what}\n{text}");
-        if let Some(password) = wish.password.as_ref().filter(|_| !wish.empty_password)
+        if let Some(password) = request.password.as_ref().filter(|_| !request.empty_password)
             && let Err(text) = shadow::set_password(machine, name, password)
         {
             faults.push(failed(format!("set password to {REDACTED}"), text));
         }
-        if wish.empty_password
-            && wish.password.is_none()
+        if request.empty_password
+            && request.password.is_none()
             && let Err(text) = tool::run(machine, &tool::words(&["passwd", "-d", name]), None)
         {
             faults.push(failed("empty password".into(), text));
         }
-        if let Some((argv, _)) = difference::chage(name, &wish.days, |_| true)
+        if let Some((argv, _)) = difference::chage(name, &request.days, |_| true)
             && let Err(text) = tool::run(machine, &argv, None)
         {
             faults.push(failed("set the days of its password".into(), text));
         }
         let known = accounts::groups(machine);
         let info = Account::find(machine, &known, name).map(|account| account.info(machine, &known));
-        let changes = new_changes(wish, info.unwrap_or_default());
+        let changes = new_changes(request, info.unwrap_or_default());
         match faults.is_empty() {
             true => Verdict::good(format!("New user {name} created")).changes(changes),
             false => Verdict::bad(faults.join("\n")).changes(changes),
         }
     }
 
-    fn changed(&self, machine: &dyn System, wish: &Wish, change: &Map) -> Result<Verdict> {
+    fn changed(&self, machine: &dyn System, request: &UserSpec, change: &Map) -> Result<Verdict> {
         let look = |known: &[Group]| {
             let account = Account::find(machine, known, &self.name);
             let account = account.ok_or_else(|| Error::failed(format!("User {} is gone meanwhile", self.name)))?;
@@ -412,7 +413,7 @@ impl Present {
         let before = look(&accounts::groups(machine))?;
         let mut faults = Vec::new();
         let busybox = !tool::is_there(machine, "usermod") && tool::is_there(machine, "addgroup");
-        for (argv, stdin) in wish.commands(change, &before.0, busybox) {
+        for (argv, stdin) in request.commands(change, &before.0, busybox) {
             if let Err(text) = tool::run(machine, &argv, stdin) {
                 faults.push(text);
             }
@@ -426,7 +427,7 @@ impl Present {
         let known = accounts::groups(machine);
         let after = look(&known)?;
         let changes = told(machine, &known, change, (&before.0, &before.1), (&after.0, &after.1));
-        let left = wish.differences(machine, &known, &after.0, &after.1);
+        let left = request.differences(machine, &known, &after.0, &after.1);
         if left.is_empty() && faults.is_empty() {
             return Ok(Verdict::good(format!("Updated user {}", self.name)).changes(changes));
         }
@@ -453,16 +454,16 @@ fn told(
 }
 
 /// What a new user is like, as Salt tells it.
-fn new_changes(wish: &Wish, mut changes: Map) -> Map {
-    if !wish.createhome {
+fn new_changes(request: &UserSpec, mut changes: Map) -> Map {
+    if !request.createhome {
         changes.insert("home", "");
     }
-    match (&wish.password, wish.empty_password) {
+    match (&request.password, request.empty_password) {
         (Some(_), false) => drop(changes.insert("password", REDACTED)),
         (None, true) => drop(changes.insert("password", "")),
         _ => {}
     }
-    for (key, days, _) in difference::days(&wish.days).filter(|(key, days, _)| *key == "date" || *days != 0) {
+    for (key, days, _) in difference::days(&request.days).filter(|(key, days, _)| *key == "date" || *days != 0) {
         changes.insert(key, days);
     }
     changes

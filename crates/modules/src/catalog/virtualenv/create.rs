@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// How an environment is to be made.
 #[derive(Default)]
-pub struct Wish {
+pub struct VirtualenvSpec {
     pub path: String,
     pub venv_bin: Option<String>,
     pub system_site_packages: bool,
@@ -27,7 +27,7 @@ pub struct Wish {
     pub user: Option<String>,
 }
 
-impl Wish {
+impl VirtualenvSpec {
     /// The program that makes it, with its first words.
     pub fn tool(&self, machine: &dyn Probe) -> Result<(Tool, bool)> {
         let python = self.python.as_deref().map(str::trim).filter(|python| !python.is_empty());
@@ -135,7 +135,7 @@ impl Function for Create {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let wish = Wish {
+        let request = VirtualenvSpec {
             path: super::super::file::absolute(machine, &self.path)?.to_string_lossy().into_owned(),
             venv_bin: self.venv_bin,
             system_site_packages: self.system_site_packages,
@@ -148,7 +148,7 @@ impl Function for Create {
             upgrade: self.upgrade,
             user: self.user,
         };
-        Ok(ended(&wish.make(machine)?))
+        Ok(ended(&request.make(machine)?))
     }
 
     fn retcode(output: &Map) -> i32 {

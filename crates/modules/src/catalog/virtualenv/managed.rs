@@ -11,7 +11,7 @@ use super::super::file::Flag;
 use super::super::pip::{self, Options};
 use super::super::tool::Tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::create::Wish;
+use super::create::VirtualenvSpec;
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -108,7 +108,7 @@ impl State for Managed {
             VirtualenvPlan { make: !there || clear, options, cleared: None, saltenv: step.saltenv.to_owned() };
         let mut changes = Map::new();
         if plan.make
-            && let Err(error) = self.wish().tool(machine)
+            && let Err(error) = self.request().tool(machine)
         {
             return Ok(Decision::Settled(Verdict::bad(format!("Failed to create virtualenv: {error}"))));
         }
@@ -122,7 +122,7 @@ impl State for Managed {
             return Decision::own(&plan, Verdict::default());
         }
         if plan.make {
-            let (tool, _) = self.wish().tool(machine)?;
+            let (tool, _) = self.request().tool(machine)?;
             let python = match (&self.python, tool.argv.as_slice()) {
                 (Some(python), _) => python.clone(),
                 (None, [python, module, _]) if module == "-m" => python.clone(),
@@ -149,7 +149,7 @@ impl State for Managed {
             verdict.changes = cleared(packages, version);
         }
         if plan.make {
-            let output = self.wish().make(machine)?;
+            let output = self.request().make(machine)?;
             if !output.success() {
                 return Ok(Verdict::bad(super::super::tool::said(&output)));
             }
@@ -199,8 +199,8 @@ impl Managed {
         matches!(machine.stat(Path::new(&format!("{}/bin/python", self.name)), true), Ok(Some(_)))
     }
 
-    fn wish(&self) -> Wish {
-        Wish {
+    fn request(&self) -> VirtualenvSpec {
+        VirtualenvSpec {
             path: self.name.clone(),
             venv_bin: self.venv_bin.clone(),
             system_site_packages: self.system_site_packages.0,
@@ -210,7 +210,7 @@ impl Managed {
             never_download: self.never_download,
             prompt: self.prompt.clone(),
             user: self.user.clone(),
-            ..Wish::default()
+            ..VirtualenvSpec::default()
         }
     }
 

@@ -1,4 +1,4 @@
-//! [`Wish`]: a certificate or a request as it shall be, and how openssl makes it.
+//! [`CertificateSpec`]: a certificate or a request as it shall be, and how openssl makes it.
 
 use rocksalt_core::{Map, Value};
 
@@ -10,9 +10,9 @@ use super::subject::Subject;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// What is wished for. Names as in Salt.
+/// What is requested. Names as in Salt.
 #[derive(Clone, Default)]
-pub struct Wish {
+pub struct CertificateSpec {
     pub digest: String,
     pub signing_private_key: Option<String>,
     pub signing_private_key_passphrase: Option<String>,
@@ -30,9 +30,9 @@ pub struct Wish {
     pub days_valid: Option<u64>,
 }
 
-impl Wish {
+impl CertificateSpec {
     /// Takes over what a policy of the signer's says: it wins.
-    pub fn under(mut self, policy: &Map) -> Wish {
+    pub fn under(mut self, policy: &Map) -> CertificateSpec {
         let own = |field: &mut Option<String>, name: &str| {
             if let Some(value) = policy.get(name).filter(|value| !value.is_null()) {
                 *field = Some(value.to_string());

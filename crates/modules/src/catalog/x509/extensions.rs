@@ -26,10 +26,10 @@ pub const KNOWN: [(&str, &str); 16] = [
 ];
 
 /// The section `ext` of openssl's settings. What a request asks for besides is taken over as it is.
-pub fn section(wishes: &Map, request: Option<&Parsed>) -> Result<String> {
+pub fn section(requests: &Map, request: Option<&Parsed>) -> Result<String> {
     let mut lines = vec!["[ext]".to_owned()];
     for (name, _) in KNOWN {
-        if let Some(value) = wishes.get(name).filter(|value| !value.is_null()) {
+        if let Some(value) = requests.get(name).filter(|value| !value.is_null()) {
             lines.push(format!("{name} = {}", line(name, value)?));
         }
     }
@@ -38,7 +38,7 @@ pub fn section(wishes: &Map, request: Option<&Parsed>) -> Result<String> {
         // Only who signs may say who is a CA, and whose keys these are.
         let forbidden = ["2.5.29.19", "2.5.29.14", "2.5.29.35", "2.5.29.30", "2.5.29.36", "2.5.29.54"];
         let Some((name, oid)) = known.filter(|(_, oid)| !forbidden.contains(oid)) else { continue };
-        if wishes.get(name).is_none_or(Value::is_null) {
+        if requests.get(name).is_none_or(Value::is_null) {
             let digits: String = extension.value.iter().map(|byte| format!("{byte:02X}")).collect();
             let critical = if extension.critical { "critical," } else { "" };
             lines.push(format!("{oid} = {critical}DER:{digits}"));
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn values_become_settings() {
-        let wishes = yaml::parse(
+        let requests = yaml::parse(
             "{basicConstraints: 'critical, CA:true, pathlen:0', keyUsage: 'critical cRLSign, keyCertSign', \
              subjectAltName: ['dns:a.example', 'ip:10.0.0.1'], subjectKeyIdentifier: hash, \
              extendedKeyUsage: {critical: true, value: serverAuth}, nsComment: 'costs $5 #1'}",
         )
         .expect("YAML");
         assert_eq!(
-            section(wishes.as_map().expect("a map"), None).expect("settings"),
+            section(requests.as_map().expect("a map"), None).expect("settings"),
             "[ext]\nbasicConstraints = critical, CA:true, pathlen:0\nkeyUsage = critical, cRLSign, keyCertSign\n\
              extendedKeyUsage = critical, serverAuth\nsubjectKeyIdentifier = hash\n\
              subjectAltName = DNS:a.example, IP:10.0.0.1\nnsComment = costs \\$5 \\#1\n"

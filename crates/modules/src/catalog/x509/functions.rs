@@ -5,7 +5,7 @@ use rocksalt_macros::function;
 
 use super::Function;
 use super::asn1::shown;
-use super::certificate::{Wish, content, digest_of, read};
+use super::certificate::{CertificateSpec, content, digest_of, read};
 use super::key::{self, Key, public_pem};
 use super::managed::{encoded, encoding, further, policy};
 use super::openssl::Run;
@@ -72,15 +72,15 @@ impl Function for CreateCsr {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let wish = Wish {
+        let spec = CertificateSpec {
             digest: self.digest.unwrap_or_else(|| "sha256".into()),
             private_key: Some(self.private_key),
             private_key_passphrase: self.private_key_passphrase,
             subject: self.subject,
             further: further(&self.kwargs)?,
-            ..Wish::default()
+            ..CertificateSpec::default()
         };
-        let made = wish.request(machine)?;
+        let made = spec.request(machine)?;
         let text = shown_as(&made, encoding(self.encoding.as_deref())?, "CERTIFICATE REQUEST");
         written(machine, self.path.as_deref(), text, 0o644, "CSR")
     }
@@ -137,7 +137,7 @@ impl Function for CreateCertificate {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let wish = Wish {
+        let spec = CertificateSpec {
             digest: self.digest.unwrap_or_else(|| "sha256".into()),
             signing_private_key: self.signing_private_key,
             signing_private_key_passphrase: self.signing_private_key_passphrase,
@@ -153,11 +153,11 @@ impl Function for CreateCertificate {
             not_after: self.not_after,
             days_valid: self.days_valid,
         };
-        let wish = match &self.signing_policy {
-            Some(name) => wish.under(&policy(machine, name)?),
-            None => wish,
+        let spec = match &self.signing_policy {
+            Some(name) => spec.under(&policy(machine, name)?),
+            None => spec,
         };
-        let made = wish.certificate(machine)?;
+        let made = spec.certificate(machine)?;
         let text = shown_as(&made, encoding(self.encoding.as_deref())?, "CERTIFICATE");
         written(machine, self.path.as_deref(), text, 0o644, "Certificate")
     }

@@ -8,7 +8,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::certificate::{self, Wish, digest_of};
+use super::certificate::{self, CertificateSpec, digest_of};
 use super::parsed::{Parsed, blocks, pem};
 use super::place::Place;
 use super::{extensions, subject};
@@ -57,13 +57,13 @@ pub struct CsrManaged {
 impl State for CsrManaged {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let encoding = encoding(self.encoding.as_deref())?;
-        let wish = Wish {
+        let spec = CertificateSpec {
             digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
             private_key: Some(self.private_key.clone()),
             private_key_passphrase: self.private_key_passphrase.clone(),
             subject: self.subject.clone(),
             further: further(&self.kwargs)?,
-            ..Wish::default()
+            ..CertificateSpec::default()
         };
         let place = Place {
             path: &self.name,
@@ -77,9 +77,9 @@ impl State for CsrManaged {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         let what = "certificate signing request";
-        let new = match wish.request(machine) {
+        let new = match spec.request(machine) {
             Ok(new) => new,
-            Err(error) => return unready(machine, &place, what, step, &wish, &error),
+            Err(error) => return unready(machine, &place, what, step, &spec, &error),
         };
         let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
         let mut changes = Map::new();
@@ -92,7 +92,7 @@ impl State for CsrManaged {
                 changes.insert("replaced", self.name.as_str());
             }
             (Some(bytes), Some(current)) => {
-                digests(&wish, current, &mut changes);
+                digests(&spec, current, &mut changes);
                 encodings(bytes, encoding, &mut changes);
                 if current.public_key != new.public_key {
                     changes.insert("private_key", true);
@@ -184,7 +184,7 @@ pub struct CertificateManaged {
 impl State for CertificateManaged {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let encoding = encoding(self.encoding.as_deref())?;
-        let wish = self.wish(machine)?;
+        let spec = self.spec(machine)?;
         let place = Place {
             path: &self.name,
             user: &self.user,
@@ -196,9 +196,9 @@ impl State for CertificateManaged {
         if let Some(text) = place.fault(machine, step.test) {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
-        let new = match wish.certificate(machine) {
+        let new = match spec.certificate(machine) {
             Ok(new) => new,
-            Err(error) => return unready(machine, &place, "certificate", step, &wish, &error),
+            Err(error) => return unready(machine, &place, "certificate", step, &spec, &error),
         };
         let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
         let chain: Vec<Parsed> = self
@@ -224,14 +224,14 @@ impl State for CertificateManaged {
                 if !same_chain(bytes, &chain) {
                     changes.insert("additional_certs", true);
                 }
-                digests(&wish, current, &mut changes);
+                digests(&spec, current, &mut changes);
                 if self.serial_number.is_some() && current.serial != new.serial {
                     changes.insert("serial_number", self.serial_number.clone().unwrap_or_default());
                 }
                 if current.public_key != new.public_key {
                     changes.insert("private_key", true);
                 }
-                if let Some(ca) = &wish.signing_cert
+                if let Some(ca) = &spec.signing_cert
                     && !super::functions::signed_by(machine, &current.der, ca)?
                 {
                     changes.insert("signing_private_key", true);
@@ -258,14 +258,14 @@ impl State for CertificateManaged {
 }
 
 impl CertificateManaged {
-    fn wish(&self, machine: &dyn Probe) -> Result<Wish> {
+    fn spec(&self, machine: &dyn Probe) -> Result<CertificateSpec> {
         if self.ca_server.is_some() {
             return Err(Error::arguments(
                 "ca_server: certificates of another target's CA are not fetched by this state",
             )
             .hint("sign where the CA is, and bring the certificate here with file.managed"));
         }
-        let wish = Wish {
+        let spec = CertificateSpec {
             digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
             signing_private_key: self.signing_private_key.clone(),
             signing_private_key_passphrase: self.signing_private_key_passphrase.clone(),
@@ -282,8 +282,8 @@ impl CertificateManaged {
             days_valid: self.days_valid,
         };
         match &self.signing_policy {
-            None => Ok(wish),
-            Some(name) => Ok(wish.under(&policy(machine, name)?)),
+            None => Ok(spec),
+            Some(name) => Ok(spec.under(&policy(machine, name)?)),
         }
     }
 }
@@ -315,10 +315,10 @@ fn unready(
     place: &Place<'_>,
     what: &str,
     step: &Step<'_>,
-    wish: &Wish,
+    spec: &CertificateSpec,
     error: &Error,
 ) -> Result<Decision> {
-    let paths = [&wish.signing_private_key, &wish.signing_cert, &wish.private_key, &wish.public_key, &wish.csr];
+    let paths = [&spec.signing_private_key, &spec.signing_cert, &spec.private_key, &spec.public_key, &spec.csr];
     let missing = paths.into_iter().flatten().filter(|path| path.starts_with('/'));
     let missing =
         missing.filter(|path| machine.stat(std::path::Path::new(path.as_str()), true).ok().flatten().is_none()).count()
@@ -348,9 +348,9 @@ fn decide(
     place.plan(machine, Some(content), done, dry)
 }
 
-fn digests(wish: &Wish, current: &Parsed, changes: &mut Map) {
-    if digest_of(&current.signature).is_some_and(|known| known != wish.digest.to_lowercase().replace('-', "")) {
-        changes.insert("digest", wish.digest.as_str());
+fn digests(spec: &CertificateSpec, current: &Parsed, changes: &mut Map) {
+    if digest_of(&current.signature).is_some_and(|known| known != spec.digest.to_lowercase().replace('-', "")) {
+        changes.insert("digest", spec.digest.as_str());
     }
 }
 
@@ -376,9 +376,9 @@ fn compare(current: &Parsed, new: &Parsed, changes: &mut Map) {
 fn same_chain(bytes: &[u8], chain: &[Parsed]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let known: Vec<String> = blocks(&text).into_iter().skip(1).map(|(_, body)| body).collect();
-    let wished: Vec<String> =
+    let wanted: Vec<String> =
         chain.iter().flat_map(|parsed| blocks(&pem("CERTIFICATE", &parsed.der))).map(|(_, body)| body).collect();
-    known == wished
+    known == wanted
 }
 
 pub fn encoded(parsed: &Parsed, encoding: &str, kind: &str, chain: &[Parsed]) -> Vec<u8> {

@@ -17,7 +17,7 @@ pub struct Place<'a> {
     pub group: &'a Value,
     pub mode: Option<u32>,
     pub makedirs: bool,
-    /// The mode of a new file where none is wished for.
+    /// The mode of a new file where none is requested.
     pub default: u32,
 }
 
@@ -53,7 +53,7 @@ impl Place<'_> {
 
     /// The steps that write it, if there is something to write, and make it belong to whom it shall.
     pub fn plan(&self, machine: &dyn Probe, content: Option<Vec<u8>>, done: Verdict, dry: Verdict) -> Result<Decision> {
-        let (uid, gid) = (wish(self.user, || uid(machine, self.user)), wish(self.group, || gid(machine, self.group)));
+        let (uid, gid) = (spec(self.user, || uid(machine, self.user)), spec(self.group, || gid(machine, self.group)));
         let stat = self.stat(machine);
         let mut plan = Plan::brief(done.clone());
         let mut steps = false;
@@ -87,6 +87,6 @@ impl Place<'_> {
     }
 }
 
-fn wish(value: &Value, number: impl FnOnce() -> Option<u32>) -> Option<u32> {
+fn spec(value: &Value, number: impl FnOnce() -> Option<u32>) -> Option<u32> {
     value.truth().then(number).flatten()
 }

@@ -80,8 +80,8 @@ impl State for PrivateKeyManaged {
         if self.encoding.as_deref().unwrap_or("pem") != "pem" {
             return fail("Only the encoding pem is supported for private keys".into());
         }
-        let (algo, wished) = (self.algo(), self.keysize.or(self.bits));
-        if wished.is_some() && algo.starts_with("ed") {
+        let (algo, wanted) = (self.algo(), self.keysize.or(self.bits));
+        if wanted.is_some() && algo.starts_with("ed") {
             return fail(format!("keysize is an invalid parameter for {algo}"));
         }
         let there = place.stat(machine).is_some();
@@ -93,7 +93,7 @@ impl State for PrivateKeyManaged {
         } else {
             match self.current(machine)? {
                 Ok((kind, superfluous)) => {
-                    let size = wished.unwrap_or(if algo == "rsa" { 2048 } else { 256 });
+                    let size = wanted.unwrap_or(if algo == "rsa" { 2048 } else { 256 });
                     if kind.algo != algo {
                         changes.insert("algo", algo);
                     } else if matches!(algo, "rsa" | "ec") && kind.size != size {

@@ -25,7 +25,7 @@ use crate::machine::{Probe, System};
 ///
 /// Outputs: `stdout`, `stderr`, `retcode`, `pid`.
 #[state("cmd.run", watches)]
-pub struct Run(Wished);
+pub struct Run(RunStateArguments);
 
 /// Runs a command if something that it watches has changed.
 ///
@@ -36,7 +36,7 @@ pub struct Run(Wished);
 ///       - file: /etc/aliases
 /// ```
 #[state("cmd.wait", watches)]
-pub struct Wait(Wished);
+pub struct Wait(RunStateArguments);
 
 /// The same as `cmd.wait`.
 ///
@@ -47,12 +47,12 @@ pub struct Wait(Wished);
 ///       - file: /etc/aliases
 /// ```
 #[state("cmd.watch", watches)]
-pub struct Watch(Wished);
+pub struct Watch(RunStateArguments);
 
 /// A command, and how it is to be run.
 #[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs commands")]
-struct Wished {
+struct RunStateArguments {
     /// The command line, which a shell reads.
     name: Value,
     /// The directory to run in, absolute. Else it is the user's home.
@@ -138,7 +138,7 @@ impl State for Watch {
     }
 }
 
-impl Wished {
+impl RunStateArguments {
     fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
         // Salt forgets the command for dry runs here.
         self.plan(machine, step, Stateful { on: self.stateful.truth(), test_name: None })
@@ -228,7 +228,7 @@ impl Wished {
     }
 
     fn warned(&self, mut verdict: Verdict) -> Verdict {
-        let own = Wished::NAMES;
+        let own = RunStateArguments::NAMES;
         verdict.warnings.extend(given::strange("cmd.run", &self.kwargs, own, Arguments::NAMES));
         verdict
     }

@@ -24,7 +24,7 @@ use crate::{Error, Result};
 ///
 /// Outputs: `stdout`, `stderr`, `retcode`, `pid`.
 #[state("cmd.script", watches)]
-pub struct Script(Wished);
+pub struct Script(ScriptStateArguments);
 
 /// Fetches a script and runs it if something that it watches has changed.
 ///
@@ -35,12 +35,12 @@ pub struct Script(Wished);
 ///       - file: /etc/it.conf
 /// ```
 #[state("cmd.wait_script", watches)]
-pub struct WaitScript(Wished);
+pub struct WaitScript(ScriptStateArguments);
 
 /// A script, and how it is to be run.
 #[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs scripts")]
-struct Wished {
+struct ScriptStateArguments {
     /// The script's source, or (with `source`) any word and then its arguments.
     name: Value,
     /// `salt://…`, `http(s)://…` or a path on the target.
@@ -112,7 +112,7 @@ impl State for WaitScript {
     }
 }
 
-impl Wished {
+impl ScriptStateArguments {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>, stateful: bool) -> Result<Decision<bool>> {
         if let Some(verdict) = given::wrong_environment(&self.env) {
             return Ok(Decision::Settled(verdict));
@@ -177,7 +177,7 @@ impl Wished {
     }
 
     fn warned(&self, mut verdict: Verdict) -> Verdict {
-        let own = Wished::NAMES;
+        let own = ScriptStateArguments::NAMES;
         verdict.warnings.extend(given::strange("cmd.script", &self.kwargs, own, ScriptArguments::NAMES));
         verdict
     }

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::arguments::Wish;
+use super::super::arguments::ContainerSpec;
 use super::super::difference;
 use super::super::engine::{Engine, sound};
 use super::{Decision, State, Step, Verdict, sql};
@@ -55,7 +55,7 @@ pub struct Running {
 #[derive(Serialize, Deserialize)]
 pub struct ContainerPlan {
     engine: Engine,
-    wish: Wish,
+    request: ContainerSpec,
     image: String,
     /// The image must be fetched first.
     pull: bool,
@@ -80,10 +80,10 @@ impl State for Running {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ContainerPlan = plan.into_own()?;
+        let plan: ContainerPlan = plan.into_own()?;
         let mut verdict = Verdict::good("");
-        let mut comments = work.comments.clone();
-        let done = self.perform(work, machine, &mut verdict.changes, &mut comments);
+        let mut comments = plan.comments.clone();
+        let done = self.carry_out(plan, machine, &mut verdict.changes, &mut comments);
         if let Err(error) = done {
             verdict.result = Some(false);
             comments.push(error.to_string());
@@ -107,7 +107,7 @@ impl Running {
         let Some(image) = self.image.as_deref().filter(|image| !image.is_empty()) else {
             return sql::settled(Verdict::bad("The 'image' argument is required"));
         };
-        let wish = Wish::new(&self.kwargs, &self.networks)?;
+        let request = ContainerSpec::new(&self.kwargs, &self.networks)?;
         let engine = Engine::find(machine)?;
         let id = |thing: &Value, key: &str| thing.walk(key, "/").map(|id| bare(&id.to_string()));
         let image_id = engine.inspect(machine, "image", sound(image)?)?.and_then(|found| id(&found, "Id"));
@@ -117,7 +117,7 @@ impl Running {
         let mut changes = Map::new();
         let other_image = container.is_some() && old_image != image_id;
         if let Some(container) = container.as_ref().filter(|_| !force && !other_image) {
-            let differences = difference::of(container, &wish);
+            let differences = difference::of(container, &request);
             if !differences.is_empty() {
                 changes.insert("container", differences);
             }
@@ -163,9 +163,9 @@ impl Running {
             (None, false) => would.push("Container would be started".into()),
         }
         let verdict = Verdict::would(told(&would)).changes(foretold);
-        let work = ContainerPlan {
+        let plan = ContainerPlan {
             engine,
-            wish,
+            request,
             image: image.to_owned(),
             pull: image_id.is_none(),
             exists: container.is_some(),
@@ -176,34 +176,34 @@ impl Running {
             changes,
             comments,
         };
-        Ok(Decision::Change(work, verdict))
+        Ok(Decision::Change(plan, verdict))
     }
 
-    fn perform(
+    fn carry_out(
         &self,
-        work: ContainerPlan,
+        plan: ContainerPlan,
         machine: &dyn System,
         changes: &mut Map,
         comments: &mut Vec<String>,
     ) -> Result<()> {
-        let (engine, name) = (&work.engine, self.name.as_str());
-        if work.pull {
-            engine.tell(machine, &["pull", &work.image])?;
+        let (engine, name) = (&plan.engine, self.name.as_str());
+        if plan.pull {
+            engine.tell(machine, &["pull", &plan.image])?;
         }
-        changes.extend(work.changes);
-        if let Some(signal) = &work.signal {
+        changes.extend(plan.changes);
+        if let Some(signal) = &plan.signal {
             engine.tell(machine, &["kill", &format!("--signal={signal}"), name])?;
             comments.push(format!("Sent signal {signal} to container"));
         }
-        if work.make {
-            let place = if work.exists { format!("{name}-rocksalt-new") } else { name.to_owned() };
-            if work.exists && engine.inspect(machine, "container", &place)?.is_some() {
+        if plan.make {
+            let place = if plan.exists { format!("{name}-rocksalt-new") } else { name.to_owned() };
+            if plan.exists && engine.inspect(machine, "container", &place)?.is_some() {
                 // A run before this one was ended in the middle.
                 engine.tell(machine, &["rm", "--force", &place])?;
             }
-            let added = self.make(engine, machine, &work.wish, &place, &work.image)?;
+            let added = self.make(engine, machine, &plan.request, &place, &plan.image)?;
             let mut ids = Map::new();
-            if work.exists {
+            if plan.exists {
                 let removed = engine.inspect(machine, "container", name)?;
                 let id = removed.and_then(|container| container.walk("Id", "/").cloned()).unwrap_or_default();
                 let wait = self.shutdown_timeout.map(|seconds| format!("--time={seconds}"));
@@ -219,21 +219,21 @@ impl Running {
             ids.insert("added", added);
             changes.insert("container_id", ids);
         }
-        if self.starts(work.make, work.exists, work.before.as_deref()) {
+        if self.starts(plan.make, plan.exists, plan.before.as_deref()) {
             engine.tell(machine, &["start", name])?;
         }
         let now = engine.inspect(machine, "container", name)?;
         let after = now.as_ref().map_or("absent", condition);
-        if work.before.as_deref() != Some(after) {
-            changes.insert("state", state(work.before.as_deref(), after));
-            if let Some(before) = work.before {
+        if plan.before.as_deref() != Some(after) {
+            changes.insert("state", state(plan.before.as_deref(), after));
+            if let Some(before) = plan.before {
                 comments.push(format!("State changed from '{before}' to '{after}'"));
             }
         }
         let image = now.and_then(|container| container.walk("Image", "/").map(|id| bare(&id.to_string())));
-        if work.exists && image != work.old_image {
+        if plan.exists && image != plan.old_image {
             comments.push("Container has a new image".into());
-            changes.insert("image", change(work.old_image, image));
+            changes.insert("image", change(plan.old_image, image));
         }
         match after == "running" || !self.start {
             true => Ok(()),
@@ -245,11 +245,18 @@ impl Running {
     }
 
     /// Makes the container and puts it into its networks; what is half done is removed.
-    fn make(&self, engine: &Engine, machine: &dyn System, wish: &Wish, name: &str, image: &str) -> Result<String> {
-        let (words, environment) = wish.create(name, image);
+    fn make(
+        &self,
+        engine: &Engine,
+        machine: &dyn System,
+        request: &ContainerSpec,
+        name: &str,
+        image: &str,
+    ) -> Result<String> {
+        let (words, environment) = request.create(name, image);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let id = engine.tell_with(machine, &words, &environment)?.trim().to_owned();
-        for (network, options) in &wish.networks {
+        for (network, options) in &request.networks {
             let mut words = vec!["network", "connect"];
             words.extend(options.iter().map(String::as_str));
             words.extend([network.as_str(), name]);

@@ -64,21 +64,21 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ImagePlan = plan.into_own()?;
-        let (full, action) = (&work.full, self.action());
+        let plan: ImagePlan = plan.into_own()?;
+        let (full, action) = (&plan.full, self.action());
         let doing = match action {
             "built" => format!("building {} as {full}", self.build.as_deref().unwrap_or_default()),
             "loaded" => format!("loading {} as {full}", self.load.as_deref().unwrap_or_default()),
             _ => format!("pulling {full}"),
         };
-        if let Err(error) = self.fetch(&work, machine) {
+        if let Err(error) = self.fetch(&plan, machine) {
             return Ok(Verdict::bad(format!("Encountered error {doing}: {error}")));
         }
-        let now = work.engine.inspect(machine, "image", full)?;
+        let now = plan.engine.inspect(machine, "image", full)?;
         let id = |image: &Option<Value>| image.as_ref().and_then(|image| image.walk("Id", "/").cloned());
         match id(&now) {
             None => Ok(Verdict::bad(format!("Failed to inspect image '{full}' after it was {action}"))),
-            now if now == id(&work.before) => {
+            now if now == id(&plan.before) => {
                 Ok(Verdict::good(format!("Image '{}' was {action}, but there were no changes", self.name)))
             }
             Some(_) => Ok(Verdict::good(format!("Image '{full}' was {action}")).change(full.as_str(), action)),
@@ -121,8 +121,8 @@ impl Present {
         Ok(Decision::Change(ImagePlan { engine, full, before }, would))
     }
 
-    fn fetch(&self, work: &ImagePlan, machine: &dyn System) -> Result<()> {
-        let (engine, full) = (&work.engine, work.full.as_str());
+    fn fetch(&self, plan: &ImagePlan, machine: &dyn System) -> Result<()> {
+        let (engine, full) = (&plan.engine, plan.full.as_str());
         if let Some(path) = &self.build {
             let file = self.dockerfile.as_ref().map(|file| match file.starts_with('/') {
                 true => format!("--file={file}"),
@@ -202,15 +202,15 @@ impl State for Absent {
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<(Engine, Vec<String>)>> {
         let engine = Engine::find(machine)?;
-        let wished = self.images.clone().unwrap_or_else(|| vec![self.name.clone()]);
+        let wanted = self.images.clone().unwrap_or_else(|| vec![self.name.clone()]);
         let mut there = Vec::new();
-        for name in &wished {
+        for name in &wanted {
             if engine.inspect(machine, "image", sound(name)?)?.is_some() {
                 there.push(name.clone());
             }
         }
         if there.is_empty() {
-            return sql::settled(Verdict::good(match wished.len() {
+            return sql::settled(Verdict::good(match wanted.len() {
                 1 => format!("Image {} is not present", self.name),
                 _ => "All specified images are not present".to_owned(),
             }));

@@ -69,9 +69,9 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: NetworkPlan = plan.into_own()?;
-        match self.perform(&work, machine) {
-            Ok(()) => Ok(work.done),
+        let plan: NetworkPlan = plan.into_own()?;
+        match self.carry_out(&plan, machine) {
+            Ok(()) => Ok(plan.done),
             Err(error) => Ok(Verdict::bad(format!("Failed to create network '{}': {error}", self.name))),
         }
     }
@@ -120,8 +120,8 @@ impl Present {
             }
         };
         let done = Verdict::good(comment).changes(changes.clone());
-        let work = NetworkPlan { engine, exists: found.is_some(), make, members, connect, done };
-        Ok(Decision::Change(work, Verdict::would(would).changes(changes)))
+        let plan = NetworkPlan { engine, exists: found.is_some(), make, members, connect, done };
+        Ok(Decision::Change(plan, Verdict::would(would).changes(changes)))
     }
 
     /// Settings that were given and that the network has otherwise. The two programs tell them in different words.
@@ -145,12 +145,12 @@ impl Present {
         if let Some(driver) = &self.driver {
             note("Driver", first(["Driver", "driver"]), driver.as_str().into());
         }
-        for (wished, key, keys) in
+        for (wanted, key, keys) in
             [(&self.subnet, "Subnet", ["Subnet", "subnet"]), (&self.gateway, "Gateway", ["Gateway", "gateway"])]
         {
             let has = of_subnets(keys);
-            if let Some(wished) = wished.as_ref().filter(|wished| !has.contains(wished)) {
-                note(key, has.first().cloned().into(), wished.as_str().into());
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| !has.contains(wanted)) {
+                note(key, has.first().cloned().into(), wanted.as_str().into());
             }
         }
         if self.internal.0 {
@@ -167,11 +167,11 @@ impl Present {
         found
     }
 
-    fn perform(&self, work: &NetworkPlan, machine: &dyn System) -> Result<()> {
-        let (engine, name) = (&work.engine, self.name.as_str());
-        if work.make {
-            if work.exists {
-                remove(machine, engine, name, &work.members)?;
+    fn carry_out(&self, plan: &NetworkPlan, machine: &dyn System) -> Result<()> {
+        let (engine, name) = (&plan.engine, self.name.as_str());
+        if plan.make {
+            if plan.exists {
+                remove(machine, engine, name, &plan.members)?;
             }
             let mut words = vec!["network".to_owned(), "create".into()];
             let texts = [
@@ -191,7 +191,7 @@ impl Present {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             engine.tell(machine, &words)?;
         }
-        for container in &work.connect {
+        for container in &plan.connect {
             engine.tell(machine, &["network", "connect", name, sound(container)?])?;
         }
         Ok(())

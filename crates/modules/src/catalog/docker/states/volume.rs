@@ -67,17 +67,17 @@ impl Present {
         };
         let has = volume.walk("Driver", "/").map(ToString::to_string).unwrap_or_default();
         match &self.driver {
-            Some(wished) if *wished != has && !self.force => {
+            Some(wanted) if *wanted != has && !self.force => {
                 let comment = format!(
-                    "Driver for existing volume '{name}' ('{has}') does not match specified driver ('{wished}') and \
+                    "Driver for existing volume '{name}' ('{has}') does not match specified driver ('{wanted}') and \
                      force is False"
                 );
                 sql::settled(Verdict { result: if step.test { None } else { Some(false) }, ..Verdict::bad(comment) })
             }
-            Some(wished) if *wished != has => {
+            Some(wanted) if *wanted != has => {
                 let done = created.change("removed", true);
                 let comment =
-                    format!("The volume '{name}' will be replaced with a new one using the driver '{wished}'");
+                    format!("The volume '{name}' will be replaced with a new one using the driver '{wanted}'");
                 let would = Verdict { result: None, comment, ..done.clone() };
                 Ok(Decision::Change((engine, true, done), would))
             }

@@ -8,7 +8,7 @@ use crate::catalog::cp;
 use crate::machine::{Command, Probe};
 
 /// Whether old content is to be kept: as the state says, else as the configuration does.
-pub fn wished(machine: &dyn Probe, backup: &Value) -> bool {
+pub fn wanted(machine: &dyn Probe, backup: &Value) -> bool {
     let mode = match backup.truth() {
         true => Some(backup),
         false => machine.options().get("backup_mode"),

@@ -65,25 +65,25 @@ impl Cached {
             )));
         }
         let saltenv = self.saltenv.as_deref().unwrap_or("base");
-        let wished = match hash.is_empty() {
+        let wanted = match hash.is_empty() {
             true => None,
             false => Some(
                 hashes::read(machine, &hash, "", name, self.source_hash_name.as_deref(), saltenv)
                     .map_err(Verdict::bad)?,
             ),
         };
-        let kind = wished.as_ref().map_or(Kind::Sha256, |(kind, _)| *kind);
+        let kind = wanted.as_ref().map_or(Kind::Sha256, |(kind, _)| *kind);
         let there = look::is_file(machine, copy);
         let old = machine.read(Path::new(copy)).ok().filter(|_| there).map(|content| digest::of(kind, &content));
         if step.test {
             // What lies on the machine is in no cache.
             let old = old.as_ref().filter(|_| !matches!(source, Source::Local(_)));
-            return Err(self.dry(wished.as_ref().map(|(_, sum)| sum), old));
+            return Err(self.dry(wanted.as_ref().map(|(_, sum)| sum), old));
         }
         if let Source::Local(path) = source {
-            return Err(self.local(&path.to_string_lossy(), old, wished.map(|(_, sum)| sum)));
+            return Err(self.local(&path.to_string_lossy(), old, wanted.map(|(_, sum)| sum)));
         }
-        let sum = wished.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify);
+        let sum = wanted.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify);
         if let (Some(sum), Some(old)) = (&sum, &old)
             && sum == old
         {
@@ -117,27 +117,27 @@ impl Cached {
         Ok(Decision::Change(plan.then(write), Verdict::would(format!("File will be cached: {name}"))))
     }
 
-    fn dry(&self, wished: Option<&String>, old: Option<&String>) -> Verdict {
+    fn dry(&self, wanted: Option<&String>, old: Option<&String>) -> Verdict {
         let name = &self.name;
-        Verdict::would(match (old, wished) {
+        Verdict::would(match (old, wanted) {
             (None, _) => format!("File will be cached: {name}"),
             (Some(_), None) => format!("No hash found. File will be cached: {name}"),
-            (Some(old), Some(wished)) if old == wished => format!("File already cached: {name}"),
+            (Some(old), Some(wanted)) if old == wanted => format!("File already cached: {name}"),
             _ => format!("Hashes don't match.\nFile will be cached: {name}"),
         })
     }
 
-    fn local(&self, path: &str, found: Option<String>, wished: Option<String>) -> Verdict {
-        let wished = wished.filter(|_| !self.skip_verify);
-        match (found, wished) {
+    fn local(&self, path: &str, found: Option<String>, wanted: Option<String>) -> Verdict {
+        let wanted = wanted.filter(|_| !self.skip_verify);
+        match (found, wanted) {
             (None, _) => Verdict::bad(format!("File {path} is not present on the minion")),
             (Some(_), None) => Verdict::good(format!("File {path} is present on the minion")).output("path", path),
-            (Some(found), Some(wished)) if found == wished => {
+            (Some(found), Some(wanted)) if found == wanted => {
                 Verdict::good(format!("File {path} is present on the minion and has hash {found}")).output("path", path)
             }
-            (Some(found), Some(wished)) => Verdict::bad(format!(
+            (Some(found), Some(wanted)) => Verdict::bad(format!(
                 "File {path} is present on the minion, but the hash ({found}) does not match the specified hash \
-                 ({wished})"
+                 ({wanted})"
             )),
         }
     }

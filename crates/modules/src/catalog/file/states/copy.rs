@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::stat::{group_name, user_name};
 use super::missing_directories;
-use super::permissions::{self, Wish};
+use super::permissions::{self, PermissionsSpec};
 use super::symlink::owners_or_default;
 use super::{Action, Decision, Flag, Plan, State, Step, Thing, Touches, Verdict, look, walk, writes};
 use crate::Result;
@@ -67,19 +67,24 @@ impl Copy {
         };
         let mut comment = format!("Copied \"{source}\" to \"{name}\"");
         let own_mode = format!("{:04o}", stat.mode);
-        let wish = match self.preserve.0 {
-            true => Wish {
+        let request = match self.preserve.0 {
+            true => PermissionsSpec {
                 user: user_name(machine, stat.uid),
                 group: group_name(machine, stat.gid),
                 mode: Some(own_mode),
-                ..Wish::default()
+                ..PermissionsSpec::default()
             },
             false => {
                 let (user, group) = owners_or_default(machine, &self.user, &self.group);
                 if let Some(fault) = permissions::check_owners(machine, &user, &group, step.test) {
                     return Err(Verdict::bad(fault));
                 }
-                Wish { user, group, mode: permissions::mode(&self.mode).or(Some(own_mode)), ..Wish::default() }
+                PermissionsSpec {
+                    user,
+                    group,
+                    mode: permissions::mode(&self.mode).or(Some(own_mode)),
+                    ..PermissionsSpec::default()
+                }
             }
         };
         if self.subdir.0 && look::is_directory(machine, &name) {
@@ -101,18 +106,18 @@ impl Copy {
         if step.test {
             return Ok(Decision::Change(plan, would));
         }
-        plan = plan.all(self.directories(machine, &name, &wish)?);
+        plan = plan.all(self.directories(machine, &name, &request)?);
         plan = plan.then(Action::Copy { from: source.clone(), to: name.clone() });
-        plan = plan.all(owners(machine, &source, &name, &wish)?);
+        plan = plan.all(owners(machine, &source, &name, &request)?);
         let mut done = Verdict::good(comment).change(name.as_str(), source.as_str()).output("path", name.as_str());
         if !self.preserve {
-            done.changes.extend(self.shown(machine, &wish, stat.mode));
+            done.changes.extend(self.shown(machine, &request, stat.mode));
         }
         plan.done = done;
         Ok(Decision::Change(plan, would))
     }
 
-    fn directories(&self, machine: &dyn Probe, name: &str, wish: &Wish) -> Result<Vec<Action>, Verdict> {
+    fn directories(&self, machine: &dyn Probe, name: &str, request: &PermissionsSpec) -> Result<Vec<Action>, Verdict> {
         let above = look::above(name);
         if look::is_directory(machine, above) {
             return Ok(Vec::new());
@@ -126,34 +131,34 @@ impl Copy {
                 digit => all | (digit | 1) << shift,
             })
         };
-        let own = wish.mode.as_deref().and_then(permissions::bits).map(enter);
+        let own = request.mode.as_deref().and_then(permissions::bits).map(enter);
         let mode = permissions::mode(&self.dir_mode).as_deref().and_then(permissions::bits).or(own);
         let mode = mode.unwrap_or(0o777 & !look::umask(machine));
-        let (uid, gid) = permissions::numbers(machine, &wish.user, &wish.group);
+        let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
         let make = |path| Action::MakeDirectory { path, mode, uid, gid };
         Ok(missing_directories(machine, above).into_iter().map(make).collect())
     }
 
     /// What Salt says it changed besides: what a plain copy would not have.
-    fn shown(&self, machine: &dyn Probe, wish: &Wish, mode: u32) -> rocksalt_core::Map {
+    fn shown(&self, machine: &dyn Probe, request: &PermissionsSpec, mode: u32) -> rocksalt_core::Map {
         let mut changes = rocksalt_core::Map::new();
         let (own_user, own_group) = owners_or_default(machine, &Value::Null, &Value::Null);
-        if wish.user != own_user {
-            changes.insert("user", wish.user.clone());
+        if request.user != own_user {
+            changes.insert("user", request.user.clone());
         }
-        if wish.group != own_group {
-            changes.insert("group", wish.group.clone());
+        if request.group != own_group {
+            changes.insert("group", request.group.clone());
         }
-        if let Some(wished) = wish.mode.as_ref().filter(|wished| **wished != format!("{mode:04o}")) {
-            changes.insert("mode", wished.as_str());
+        if let Some(wanted) = request.mode.as_ref().filter(|wanted| **wanted != format!("{mode:04o}")) {
+            changes.insert("mode", wanted.as_str());
         }
         changes
     }
 }
 
 /// Owner and mode of the copy, and the owner of all that is in it.
-fn owners(machine: &dyn Probe, source: &str, name: &str, wish: &Wish) -> Result<Vec<Action>, Verdict> {
-    let (uid, gid) = permissions::numbers(machine, &wish.user, &wish.group);
+fn owners(machine: &dyn Probe, source: &str, name: &str, request: &PermissionsSpec) -> Result<Vec<Action>, Verdict> {
+    let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
     let mut paths = vec![name.to_owned()];
     let levels = walk::levels(machine, source, None).map_err(|error| Verdict::bad(error.to_string()))?;
     for level in levels {
@@ -163,11 +168,11 @@ fn owners(machine: &dyn Probe, source: &str, name: &str, wish: &Wish) -> Result<
         paths.extend(names.map(|name| look::join(&directory, name)));
     }
     let owner = |path: String| {
-        let failure = format!("Failed to change user to {}", wish.user);
+        let failure = format!("Failed to change user to {}", request.user);
         Action::Owner { path, uid, gid, follow: false, failure }
     };
     let mut actions: Vec<Action> = paths.into_iter().map(owner).collect();
-    if let Some(mode) = wish.mode.as_deref().and_then(permissions::bits) {
+    if let Some(mode) = request.mode.as_deref().and_then(permissions::bits) {
         let failure = format!("Failed to change mode to {mode:04o}");
         actions.push(Action::Mode { path: name.to_owned(), mode, failure });
     }

@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::missing_directories;
-use super::permissions::{self, Wish, bits};
+use super::permissions::{self, PermissionsSpec, bits};
 use super::walk::{self, Level, Patterns};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, keep, look, writes};
 use crate::Result;
@@ -79,7 +79,7 @@ impl State for Directory {
 }
 
 /// What looking at all of it has shown.
-struct Looked {
+struct DirectoryState {
     /// Changes by path, as a dry run shows them.
     changes: Map,
     stray: Vec<String>,
@@ -200,13 +200,19 @@ impl Directory {
         permissions::mode(if self.dir_mode.truth() { &self.dir_mode } else { &self.mode })
     }
 
-    fn wish(&self, user: &Value, mode: Option<String>) -> Wish {
-        Wish { user: user.clone(), group: self.group.clone(), mode, follow: self.follow_symlinks.0, ..Wish::default() }
+    fn request(&self, user: &Value, mode: Option<String>) -> PermissionsSpec {
+        PermissionsSpec {
+            user: user.clone(),
+            group: self.group.clone(),
+            mode,
+            follow: self.follow_symlinks.0,
+            ..PermissionsSpec::default()
+        }
     }
 
     /// What holds for directories and for files below, as `recurse` says.
-    fn wishes_below(&self, user: &Value, recurse: &BTreeSet<String>) -> (Wish, Wish) {
-        let mut directories = self.wish(user, self.directory_mode());
+    fn wishes_below(&self, user: &Value, recurse: &BTreeSet<String>) -> (PermissionsSpec, PermissionsSpec) {
+        let mut directories = self.request(user, self.directory_mode());
         if !recurse.contains("user") {
             directories.user = Value::Null;
         }
@@ -231,8 +237,8 @@ impl Directory {
         user: &Value,
         recurse: &BTreeSet<String>,
         gone: bool,
-    ) -> Result<Looked> {
-        let mut looked = Looked { changes: Map::new(), stray: Vec::new(), levels: Vec::new() };
+    ) -> Result<DirectoryState> {
+        let mut looked = DirectoryState { changes: Map::new(), stray: Vec::new(), levels: Vec::new() };
         if gone {
             looked.changes.insert(name, new());
             return Ok(looked);
@@ -242,17 +248,17 @@ impl Directory {
         }
         let (directories, files) = self.wishes_below(user, recurse);
         if !recurse.is_empty() {
-            for (path, wish) in below(&looked.levels, recurse, &directories, &files) {
-                let changes = wish.look(machine, &path).changes;
+            for (path, request) in below(&looked.levels, recurse, &directories, &files) {
+                let changes = request.look(machine, &path).changes;
                 if !changes.is_empty() {
                     looked.changes.insert(path, changes);
                 }
             }
         }
         if !self.children_only {
-            let wish = if recurse.is_empty() { self.wish(user, self.directory_mode()) } else { directories };
+            let request = if recurse.is_empty() { self.request(user, self.directory_mode()) } else { directories };
             let there = look::exists_itself(machine, name);
-            let changes = if there { wish.look(machine, name).changes } else { new() };
+            let changes = if there { request.look(machine, name).changes } else { new() };
             if !changes.is_empty() {
                 looked.changes.insert(name, changes);
             }
@@ -318,14 +324,14 @@ impl Directory {
         name: &str,
         user: &Value,
         recurse: &BTreeSet<String>,
-        looked: &Looked,
+        looked: &DirectoryState,
         mut plan: Plan,
         mut changes: Map,
     ) -> Plan {
         let mut comment = String::new();
         let mut result = Some(true);
         if !self.children_only {
-            let mending = self.wish(user, self.directory_mode()).look(machine, name);
+            let mending = self.request(user, self.directory_mode()).look(machine, name);
             changes.extend(mending.changes);
             plan = plan.all(mending.actions);
         }
@@ -342,8 +348,8 @@ impl Directory {
         let (directories, files) = self.wishes_below(user, recurse);
         let gone = |path: &str| looked.stray.iter().any(|gone| std::path::Path::new(path).starts_with(gone));
         if !recurse.is_empty() {
-            for (path, wish) in below(&looked.levels, recurse, &directories, &files) {
-                let mending = wish.look(machine, &path);
+            for (path, request) in below(&looked.levels, recurse, &directories, &files) {
+                let mending = request.look(machine, &path);
                 changes.extend(mending.changes);
                 // What goes anyway needs no other mode first.
                 plan = plan.all(mending.actions.into_iter().filter(|_| !gone(&path)));
@@ -365,13 +371,13 @@ impl Directory {
     }
 }
 
-/// All paths below, and what is wished of each.
+/// All paths below, and what is requested of each.
 fn below<'a>(
     levels: &'a [Level],
     recurse: &BTreeSet<String>,
-    directories: &'a Wish,
-    files: &'a Wish,
-) -> Vec<(String, &'a Wish)> {
+    directories: &'a PermissionsSpec,
+    files: &'a PermissionsSpec,
+) -> Vec<(String, &'a PermissionsSpec)> {
     let mut all = Vec::new();
     for level in levels {
         if !recurse.contains("ignore_files") {

@@ -7,7 +7,7 @@ use rocksalt_core::Map;
 use super::super::path::{canonical, octal};
 use super::difference::{self, Ignored};
 use super::missing_directories;
-use super::permissions::{self, Mending, Wish, bits};
+use super::permissions::{self, Mending, PermissionsSpec, bits};
 use super::{Action, Decision, Plan, Verdict, backup, look};
 use crate::catalog::plan::Check;
 use crate::machine::{Kind, Probe};
@@ -20,7 +20,7 @@ pub struct Install<'a> {
     pub content: Option<Vec<u8>>,
     /// Salt makes files of sources with no permissions at first, others with the usual ones.
     pub from_source: bool,
-    pub wish: Wish,
+    pub request: PermissionsSpec,
     pub makedirs: bool,
     pub dir_mode: Option<String>,
     /// Keep the old content in the target's cache.
@@ -37,7 +37,7 @@ pub const NOTE: &str = "\nNote: No changes made, actual changes may\nbe differen
 
 impl Install<'_> {
     pub fn decide(self, machine: &dyn Probe, test: bool) -> Decision {
-        if let Some(text) = look::planted(machine, self.name).filter(|_| self.wish.follow) {
+        if let Some(text) = look::planted(machine, self.name).filter(|_| self.request.follow) {
             return Decision::Settled(Verdict::bad(text));
         }
         if look::is_file(machine, self.name) || look::is_link(machine, self.name) {
@@ -69,12 +69,12 @@ impl Install<'_> {
             }
         };
         let mask = look::umask(machine);
-        let fresh = if self.from_source || self.wish.mode.is_some() { 0o600 } else { 0o666 & !mask };
-        let mode = self.wish.mode.clone().unwrap_or_else(|| octal(0o666 & !mask));
+        let fresh = if self.from_source || self.request.mode.is_some() { 0o600 } else { 0o666 & !mask };
+        let mode = self.request.mode.clone().unwrap_or_else(|| octal(0o666 & !mask));
         if mode != octal(fresh) {
             changes.insert("mode", mode.as_str());
         }
-        let (uid, gid) = permissions::numbers(machine, &self.wish.user, &self.wish.group);
+        let (uid, gid) = permissions::numbers(machine, &self.request.user, &self.request.group);
         let own = machine_owner(machine, above);
         let mut plan = Plan::brief(Verdict::default()).or("Unable to manage file: ");
         for path in missing {
@@ -88,15 +88,15 @@ impl Install<'_> {
         // Nobody else sees the content before it belongs to whom it shall.
         let first = if given_away { Some(0o600) } else { bits(&mode) };
         plan = plan.then(Action::Write { path: name.to_owned(), content: bytes, mode: first, parents: false });
-        for (wished, number, own, key) in
-            [(&self.wish.user, uid, own.0, "user"), (&self.wish.group, gid, own.1, "group")]
+        for (wanted, number, own, key) in
+            [(&self.request.user, uid, own.0, "user"), (&self.request.group, gid, own.1, "group")]
         {
             if number.is_some_and(|number| number != own) {
-                changes.insert(key, wished.clone());
+                changes.insert(key, wanted.clone());
             }
         }
         if given_away {
-            let failure = format!("Failed to change user to {}", self.wish.user);
+            let failure = format!("Failed to change user to {}", self.request.user);
             plan = plan.then(Action::Owner { path: name.to_owned(), uid, gid, follow: false, failure });
         }
         if given_away || first.is_none() {
@@ -107,7 +107,7 @@ impl Install<'_> {
             });
         }
         // Flags and labels of what isn't there yet are set, not compared.
-        plan = plan.all(self.late_attributes()).all(self.wish.selinux.set(name));
+        plan = plan.all(self.late_attributes()).all(self.request.selinux.set(name));
         let mut done = Verdict::good(comment).changes(changes).output("path", name).output("hash", hash);
         if self.ignored.any() {
             done.further.insert("skip_req", true);
@@ -123,8 +123,8 @@ impl Install<'_> {
     fn update(mut self, machine: &dyn Probe) -> Decision {
         let name = self.name;
         let is_link = look::is_link(machine, name);
-        let replaces_link = is_link && !self.wish.follow;
-        let real = match is_link && self.wish.follow {
+        let replaces_link = is_link && !self.request.follow;
+        let real = match is_link && self.request.follow {
             true => canonical(machine, Path::new(name)).to_string_lossy().into_owned(),
             false => name.to_owned(),
         };
@@ -151,7 +151,7 @@ impl Install<'_> {
         let counts = content.as_ref().is_some_and(|new| self.ignored.any() && self.ignored.differ(&old, new));
         let mending = self.mending(machine, replaces_link);
         changes.extend(mending.changes.clone());
-        dry.extend(dry_changes(&mending, &self.wish));
+        dry.extend(dry_changes(&mending, &self.request));
         let bytes = content.unwrap_or(old);
         let hash = digest::of(digest::Kind::Sha256, &bytes);
         let finished = |verdict: Verdict| verdict.output("path", name).output("hash", hash.as_str());
@@ -167,11 +167,11 @@ impl Install<'_> {
             if self.backup && look::exists(machine, &real) {
                 plan = plan.all(backup::actions(machine, &real));
             }
-            let mode = self.wish.mode.as_deref().and_then(bits);
+            let mode = self.request.mode.as_deref().and_then(bits);
             let mode = if mending.changes.contains_key("user") { mode.map(|mode| mode & 0o700) } else { mode };
             let fresh = replaces_link.then(|| look::found(machine, name).map_or(0o600, |stat| stat.mode));
             plan = plan.then(Action::Write { path: real, content: bytes, mode: mode.or(fresh), parents: false });
-            if let Some(mode) = self.wish.mode.as_deref().and_then(bits) {
+            if let Some(mode) = self.request.mode.as_deref().and_then(bits) {
                 let failure = format!("Failed to change mode to {mode:04o}");
                 plan = plan.all(
                     (!mending.changes.contains_key("mode") && mending.changes.contains_key("user"))
@@ -200,10 +200,10 @@ impl Install<'_> {
             // The new file takes over what the link led to was like.
             Some(mut target) => {
                 target.kind = Kind::File;
-                let wish = Wish { follow: true, ..self.wish.clone() };
-                wish.compare(machine, self.name, &target)
+                let request = PermissionsSpec { follow: true, ..self.request.clone() };
+                request.compare(machine, self.name, &target)
             }
-            None => self.wish.look(machine, self.name),
+            None => self.request.look(machine, self.name),
         }
     }
 
@@ -217,7 +217,7 @@ impl Install<'_> {
             };
             digits.iter().rev().map(digit).collect()
         };
-        self.dir_mode.clone().or_else(|| self.wish.mode.as_ref().map(enter))
+        self.dir_mode.clone().or_else(|| self.request.mode.as_ref().map(enter))
     }
 
     fn check_action(&mut self, content: &[u8]) -> Option<Action> {
@@ -226,7 +226,7 @@ impl Install<'_> {
     }
 
     fn late_attributes(&self) -> Option<Action> {
-        let attrs = self.wish.attrs.as_ref().filter(|attrs| !attrs.is_empty())?;
+        let attrs = self.request.attrs.as_ref().filter(|attrs| !attrs.is_empty())?;
         let failure = format!("Failed to change attributes to {attrs}");
         Some(Action::Attributes { path: self.name.to_owned(), flags: format!("+{attrs}"), failure })
     }
@@ -237,10 +237,10 @@ fn would_change(name: &str) -> Verdict {
 }
 
 /// A dry run names the flags only.
-fn dry_changes(mending: &Mending, wish: &Wish) -> Map {
+fn dry_changes(mending: &Mending, request: &PermissionsSpec) -> Map {
     let mut changes = mending.changes.clone();
     if changes.contains_key("attrs") {
-        changes.insert("attrs", wish.attrs.clone());
+        changes.insert("attrs", request.attrs.clone());
     }
     changes
 }

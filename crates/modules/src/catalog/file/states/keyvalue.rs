@@ -181,11 +181,11 @@ impl Keyvalue {
             if !same {
                 continue;
             }
-            let (mut found, mut wished) = (found.trim().to_owned(), value.to_string().trim().to_owned());
+            let (mut found, mut desired) = (found.trim().to_owned(), value.to_string().trim().to_owned());
             if self.value_ignore_case.0 {
-                (found, wished) = (found.to_lowercase(), wished.to_lowercase());
+                (found, desired) = (found.to_lowercase(), desired.to_lowercase());
             }
-            let mut right = found == wished;
+            let mut right = found == desired;
             let mut needs = false;
             if uncommented {
                 needs = *left > 0;

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::edit::{self, Text};
 use super::line_edit::{Line as Edit, Mode};
-use super::permissions::{self, Wish};
+use super::permissions::{self, PermissionsSpec};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::machine::{Command, Probe};
@@ -102,12 +102,12 @@ impl Line {
         let lines = edit.edit(&text.old).map_err(Verdict::bad)?;
         let new = lines.concat();
         // Only what is there has owners and a mode to mend.
-        let wish = Wish {
+        let request = PermissionsSpec {
             user: self.user.clone(),
             group: self.group.clone(),
             mode: permissions::mode(&self.file_mode),
             follow: true,
-            ..Wish::default()
+            ..PermissionsSpec::default()
         };
         let mut plan = Plan::brief(Verdict::good("No changes needed to be made").output("path", name.as_str()));
         let mut would = Verdict::good("No changes needed to be made");
@@ -118,7 +118,7 @@ impl Line {
             }
             let content = text.bytes(&new);
             plan.done = plan.done.output("hash", digest::of(digest::Kind::Sha256, &content));
-            let mode = wish.mode.as_deref().and_then(permissions::bits);
+            let mode = request.mode.as_deref().and_then(permissions::bits);
             plan = plan.then(Action::Write { path: text.path.clone(), content, mode, parents: false });
         }
         if new != text.old {
@@ -135,12 +135,12 @@ impl Line {
         }
         let mended = match made {
             true => {
-                let (uid, gid) = permissions::numbers(machine, &wish.user, &wish.group);
-                let failure = format!("Failed to change user to {}", wish.user);
+                let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
+                let failure = format!("Failed to change user to {}", request.user);
                 let owner = Action::Owner { path: name, uid, gid, follow: true, failure };
                 if uid.is_some() || gid.is_some() { vec![owner] } else { Vec::new() }
             }
-            false => wish.look(machine, &name).actions,
+            false => request.look(machine, &name).actions,
         };
         if new == text.old && !made && mended.is_empty() {
             return Err(plan.done);

@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::contents::{self, Contents, Given};
 use super::difference::Ignored;
 use super::install::Install;
-use super::permissions::{self, Wish};
+use super::permissions::{self, PermissionsSpec};
 use super::source::{self, Proof, Source};
 use super::{
     Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, backup, encoding, look, reading, selinux, writes,
@@ -183,7 +183,7 @@ impl Managed {
         if self.defaults.truth() && self.defaults.as_map().is_none() {
             return Err(Verdict::bad("Defaults must be formed as a dict"));
         }
-        let mut wish = Wish {
+        let mut request = PermissionsSpec {
             user: user.clone(),
             group: self.group.clone(),
             mode: if keep_mode { None } else { permissions::mode(&self.mode) },
@@ -196,7 +196,7 @@ impl Managed {
         let there = look::exists(machine, &name) && !self.removed;
         let replace = self.replace.0 && (has_source || given.is_some()) && !self.has_wished_sum(machine, step, &name);
         if !replace && there {
-            return Ok(self.only_permissions(machine, &name, &wish, step.test));
+            return Ok(self.only_permissions(machine, &name, &request, step.test));
         }
         let content = match given {
             Some(given) => Some(self.encoded(given)?),
@@ -206,7 +206,7 @@ impl Managed {
                 let unknown =
                     step.test && self.template.is_none() && matches!(Source::read(&found.source), Source::Tree(..));
                 if keep_mode && !unknown {
-                    wish.mode = found.mode.map(|mode| format!("{mode:04o}"));
+                    request.mode = found.mode.map(|mode| format!("{mode:04o}"));
                 }
                 Some(found.bytes.to_vec())
             }
@@ -216,10 +216,10 @@ impl Managed {
             name: &name,
             content,
             from_source: has_source,
-            wish,
+            request,
             makedirs: self.makedirs.0,
             dir_mode: permissions::mode(&self.dir_mode),
-            backup: backup::wished(machine, &self.backup),
+            backup: backup::wanted(machine, &self.backup),
             show_changes: self.show_changes.0,
             new_file_diff: self.new_file_diff.0,
             ignored: Ignored {
@@ -302,8 +302,8 @@ impl Managed {
         if !matches!(Source::read(&source), Source::Url(_)) {
             return false;
         }
-        let wished = source::wished_sum(machine, &source, step.saltenv, &self.proof(step, name, &hash));
-        let Ok(Some((kind, sum))) = wished else { return false };
+        let wanted = source::wanted_sum(machine, &source, step.saltenv, &self.proof(step, name, &hash));
+        let Ok(Some((kind, sum))) = wanted else { return false };
         sum_of(machine, name.as_ref(), kind).is_ok_and(|found| found == sum)
     }
 
@@ -350,13 +350,13 @@ impl Managed {
     }
 
     /// The content stays as it is.
-    fn only_permissions(&self, machine: &dyn Probe, name: &str, wish: &Wish, test: bool) -> Decision {
-        let mending = wish.look(machine, name);
+    fn only_permissions(&self, machine: &dyn Probe, name: &str, request: &PermissionsSpec, test: bool) -> Decision {
+        let mending = request.look(machine, name);
         if let Some(fault) = mending.faults.first() {
             return Decision::Settled(Verdict::bad(fault.as_str()));
         }
         let old = look::found(machine, name).map(|stat| format!("{:04o}", stat.mode)).unwrap_or_default();
-        let comment = match &wish.mode {
+        let comment = match &request.mode {
             Some(mode) if *mode != old => {
                 format!("File {name} will be updated with permissions {mode} from its current state of {old}")
             }

@@ -3,7 +3,7 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::permissions::{self, Wish};
+use super::permissions::{self, PermissionsSpec};
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::machine::{Command, Kind, Probe};
@@ -69,14 +69,14 @@ impl Mknod {
         if look::is_file(machine, &name) {
             return Err(Verdict::bad(format!("File {name} exists and is not a {what}. Refusing to continue")));
         }
-        let wish = Wish {
+        let request = PermissionsSpec {
             user: self.user.clone(),
             group: self.group.clone(),
             mode: permissions::mode(&self.mode),
-            ..Wish::default()
+            ..PermissionsSpec::default()
         };
         if look::found(machine, &name).is_none_or(|stat| stat.kind != kind) {
-            return Ok(self.create(machine, &name, &capital, &wish));
+            return Ok(self.create(machine, &name, &capital, &request));
         }
         if kind != Kind::Pipe {
             let (major, minor) = numbers(machine, &name);
@@ -86,7 +86,7 @@ impl Mknod {
                 )));
             }
         }
-        let mending = wish.look(machine, &name);
+        let mending = request.look(machine, &name);
         let finished = |verdict: Verdict| verdict.output("path", name.as_str());
         if mending.changes.is_empty() {
             return Err(finished(Verdict::good(format!("{capital} {name} is in the correct state"))));
@@ -96,8 +96,8 @@ impl Mknod {
         Ok(Decision::Change(Plan::brief(finished(done)).all(mending.actions), would))
     }
 
-    fn create(&self, machine: &dyn Probe, name: &str, capital: &str, wish: &Wish) -> Decision {
-        let mode = wish.mode.clone().unwrap_or_else(|| "0600".into());
+    fn create(&self, machine: &dyn Probe, name: &str, capital: &str, request: &PermissionsSpec) -> Decision {
+        let mode = request.mode.clone().unwrap_or_else(|| "0600".into());
         let mut argv: Vec<String> = ["mknod", "-m", &mode, "--", name, &self.ntype].map(str::to_owned).to_vec();
         if self.ntype != "p" {
             argv.extend([self.major.to_string(), self.minor.to_string()]);
@@ -109,14 +109,14 @@ impl Mknod {
         };
         let mut done = Verdict::good("").change("new", created);
         let mut plan = Plan::brief(Verdict::default()).then(Action::Run(Command::new(argv)));
-        let (uid, gid) = permissions::numbers(machine, &wish.user, &wish.group);
+        let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
         if uid.is_some() || gid.is_some() {
-            for (key, value) in [("user", &wish.user), ("group", &wish.group)] {
+            for (key, value) in [("user", &request.user), ("group", &request.group)] {
                 if value.truth() && value.as_str() != Some("root") && *value != Value::Int(0) {
                     done.changes.insert(key, value.clone());
                 }
             }
-            let failure = format!("Failed to change user to {}", wish.user);
+            let failure = format!("Failed to change user to {}", request.user);
             plan = plan.then(Action::Owner { path: name.to_owned(), uid, gid, follow: false, failure });
         }
         plan.done = done.output("path", name);

@@ -1,4 +1,4 @@
-//! [`Wish`]: whom a path shall belong to and what may be done with it, and what differs from that.
+//! [`PermissionsSpec`]: whom a path shall belong to and what may be done with it, and what differs from that.
 
 use rocksalt_core::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::machine::{Command, Kind, Probe, Stat};
 
 /// What is null or missing is left as it is.
 #[derive(Clone, Default)]
-pub struct Wish {
+pub struct PermissionsSpec {
     pub user: Value,
     pub group: Value,
     /// Four octal digits, as [`mode`] makes them.
@@ -37,7 +37,7 @@ pub fn bits(mode: &str) -> Option<u32> {
     u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o7777)
 }
 
-/// What is wrong with the wished owners, in Salt's words; nothing in a dry run: they may come to be.
+/// What is wrong with the requested owners, in Salt's words; nothing in a dry run: they may come to be.
 pub fn check_owners(machine: &dyn Probe, user: &Value, group: &Value, test: bool) -> Option<String> {
     let mut fault = String::new();
     if user.truth() && owner::uid(machine, user).is_none() {
@@ -65,7 +65,7 @@ pub struct Mending {
     pub faults: Vec<String>,
 }
 
-impl Wish {
+impl PermissionsSpec {
     /// Compares with what a path is like; `stat` is of the link or of what it leads to, as `follow` says.
     pub fn compare(&self, machine: &dyn Probe, path: &str, stat: &Stat) -> Mending {
         let mut mending = Mending::default();
@@ -91,8 +91,8 @@ impl Wish {
         if group {
             mending.changes.insert("group", self.group.clone());
         }
-        let wished = self.mode.as_ref().filter(|_| !itself);
-        match wished {
+        let wanted = self.mode.as_ref().filter(|_| !itself);
+        match wanted {
             Some(mode) if *mode != octal(stat.mode) => {
                 mending.changes.insert("mode", mode.as_str());
                 mending.actions.push(set_mode(path, mode));
@@ -125,8 +125,8 @@ fn set_mode(path: &str, mode: &str) -> Action {
     }
 }
 
-fn same(wished: &Value, name: &Value, number: u32) -> bool {
-    wished == name || *wished == Value::from(number) || wished.as_str() == Some(&number.to_string())
+fn same(wanted: &Value, name: &Value, number: u32) -> bool {
+    wanted == name || *wanted == Value::from(number) || wanted.as_str() == Some(&number.to_string())
 }
 
 /// The flags that a file has, as `lsattr` shows them; none where they can't be had.
@@ -137,16 +137,16 @@ fn attributes(machine: &dyn Probe, path: &str) -> Option<String> {
     Some(flags.filter(|flag| "aAcCdDeijPsStTu".contains(*flag)).collect())
 }
 
-fn compare_attributes(machine: &dyn Probe, path: &str, wished: &str, mending: &mut Mending) {
+fn compare_attributes(machine: &dyn Probe, path: &str, wanted: &str, mending: &mut Mending) {
     let Some(old) = attributes(machine, path) else { return };
-    let added: String = wished.chars().filter(|flag| !old.contains(*flag)).collect();
+    let added: String = wanted.chars().filter(|flag| !old.contains(*flag)).collect();
     // Extents are the file system's own business.
-    let removed: String = old.chars().filter(|flag| *flag != 'e' && !wished.contains(*flag)).collect();
+    let removed: String = old.chars().filter(|flag| *flag != 'e' && !wanted.contains(*flag)).collect();
     for (sign, flags) in [('+', added), ('-', removed)] {
         if !flags.is_empty() {
-            let changes = Map::from_iter([("old".into(), old.as_str().into()), ("new".into(), wished.into())]);
+            let changes = Map::from_iter([("old".into(), old.as_str().into()), ("new".into(), wanted.into())]);
             mending.changes.insert("attrs", changes);
-            let failure = format!("Failed to change attributes to {wished}");
+            let failure = format!("Failed to change attributes to {wanted}");
             mending.actions.push(Action::Attributes {
                 path: path.to_owned(),
                 flags: format!("{sign}{flags}"),

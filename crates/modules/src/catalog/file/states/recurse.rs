@@ -10,7 +10,7 @@ use super::directory::Directory;
 use super::managed::Managed;
 use super::missing_directories;
 use super::symlink::Symlink;
-use super::tree_files::{self, Wanted};
+use super::tree_files::{self, TreeQuery};
 use super::walk::{self, Patterns};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, keep, look, permissions, writes};
 use crate::machine::Probe;
@@ -197,8 +197,8 @@ impl Recurse {
         Ok(finish(name, sum))
     }
 
-    fn wanted<'a>(&self, name: &'a str, sources: &'a [String], step: &'a Step<'_>) -> Result<Wanted<'a>> {
-        Ok(Wanted {
+    fn wanted<'a>(&self, name: &'a str, sources: &'a [String], step: &'a Step<'_>) -> Result<TreeQuery<'a>> {
+        Ok(TreeQuery {
             name,
             sources: if self.merge.0 { sources } else { &sources[..sources.len().min(1)] },
             saltenv: step.saltenv,

@@ -6,10 +6,10 @@ use super::Action;
 use super::permissions::Mending;
 use crate::machine::{Command, Probe};
 
-/// The parts of a label that are wished for.
+/// The parts of a label that are requested.
 #[derive(Clone, Default)]
 pub struct Context {
-    wished: [Option<String>; 4],
+    wanted: [Option<String>; 4],
 }
 
 const PARTS: [(&str, &str, &str); 4] =
@@ -19,14 +19,14 @@ impl Context {
     /// From the argument `selinux: {seuser: …, serole: …, setype: …, serange: …}`.
     pub fn read(value: &Value) -> Context {
         let part = |name: &str| value.as_map()?.get(name).filter(|part| part.truth()).map(ToString::to_string);
-        Context { wished: PARTS.map(|(name, ..)| part(name)) }
+        Context { wanted: PARTS.map(|(name, ..)| part(name)) }
     }
 
-    /// Sets all that is wished for, on a file that is new.
+    /// Sets all that is requested, on a file that is new.
     pub fn set(&self, path: &str) -> Option<Action> {
         let mut argv = vec!["chcon".to_owned(), "-h".to_owned()];
-        for (wished, (_, _, option)) in self.wished.iter().zip(PARTS) {
-            argv.extend(wished.iter().flat_map(|wished| [option.to_owned(), wished.clone()]));
+        for (wanted, (_, _, option)) in self.wanted.iter().zip(PARTS) {
+            argv.extend(wanted.iter().flat_map(|wanted| [option.to_owned(), wanted.clone()]));
         }
         let any = argv.len() > 2;
         argv.extend(["--".to_owned(), path.to_owned()]);
@@ -37,7 +37,7 @@ impl Context {
     }
 
     pub fn compare(&self, machine: &dyn Probe, path: &str, mending: &mut Mending) {
-        if self.wished.iter().all(Option::is_none) {
+        if self.wanted.iter().all(Option::is_none) {
             return;
         }
         let output = machine.query(&Command::new(["stat", "-c", "%C", "--", path])).ok();
@@ -49,11 +49,11 @@ impl Context {
         }
         let mut argv = vec!["chcon".to_owned(), "-h".to_owned()];
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        for ((wished, found), (_, name, option)) in self.wished.iter().zip(parts).zip(PARTS) {
-            if let Some(wished) = wished.as_ref().filter(|wished| *wished != found) {
+        for ((wanted, found), (_, name, option)) in self.wanted.iter().zip(parts).zip(PARTS) {
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| *wanted != found) {
                 old.push(format!("{name}: {found}"));
-                new.push(format!("{name}: {wished}"));
-                argv.extend([option.to_owned(), wished.clone()]);
+                new.push(format!("{name}: {wanted}"));
+                argv.extend([option.to_owned(), wanted.clone()]);
             }
         }
         if new.is_empty() {

@@ -9,7 +9,7 @@ use rocksalt_macros::state;
 use super::contents::lookup;
 use super::difference::Ignored;
 use super::install::Install;
-use super::permissions::{self, Wish};
+use super::permissions::{self, PermissionsSpec};
 use super::{Decision, Flag, State, Step, Touches, Verdict, backup, encoding, look, writes};
 use crate::Result;
 use crate::machine::Probe;
@@ -126,16 +126,16 @@ impl Serialize {
             name: &name,
             content: Some(content),
             from_source: false,
-            wish: Wish {
+            request: PermissionsSpec {
                 user: self.user.clone(),
                 group: self.group.clone(),
                 mode: permissions::mode(&self.mode),
                 follow: true,
-                ..Wish::default()
+                ..PermissionsSpec::default()
             },
             makedirs: self.makedirs.0,
             dir_mode: None,
-            backup: backup::wished(machine, &self.backup),
+            backup: backup::wanted(machine, &self.backup),
             show_changes: self.show_changes.0,
             new_file_diff: false,
             ignored: Ignored::default(),

@@ -130,7 +130,7 @@ pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>
             }
             let bytes =
                 machine.read(Path::new(path)).map_err(|error| crate::catalog::plan::errno_text(&error, path))?;
-            verify(machine, wished_sum(machine, source, saltenv, proof)?, proof, source, &bytes)?;
+            verify(machine, wanted_sum(machine, source, saltenv, proof)?, proof, source, &bytes)?;
             Ok(made(bytes.into(), Some(stat.mode)))
         }
         Source::Url(url) => {
@@ -141,17 +141,17 @@ pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>
                 );
                 return Err(text.into());
             }
-            let wished = wished_sum(machine, source, saltenv, proof)?;
+            let wanted = wanted_sum(machine, source, saltenv, proof)?;
             let fetched = cp::url_content(machine, url);
             let fetched = fetched.map_err(|error| format!("Failed to cache {}: {error}", redacted(url)))?;
-            verify(machine, wished, proof, source, &fetched)?;
+            verify(machine, wanted, proof, source, &fetched)?;
             Ok(made(fetched.into(), None))
         }
     }
 }
 
-/// The checksum that is wished for; none if nobody asks for one.
-pub fn wished_sum(
+/// The checksum that is requested; none if nobody asks for one.
+pub fn wanted_sum(
     machine: &dyn Probe,
     source: &str,
     saltenv: &str,
@@ -166,25 +166,25 @@ pub fn wished_sum(
 
 fn verify(
     machine: &dyn Probe,
-    wished: Option<(Digest, String)>,
+    wanted: Option<(Digest, String)>,
     proof: &Proof<'_>,
     source: &str,
     bytes: &[u8],
 ) -> Result<(), Unfit> {
     let name = proof.name;
-    let Some((kind, wished)) = wished else { return Ok(()) };
+    let Some((kind, wanted)) = wanted else { return Ok(()) };
     let found = digest::of(kind, bytes);
-    if found == wished || proof.dry {
+    if found == wanted || proof.dry {
         return Ok(());
     }
     let kind = kind.name();
     let text = match look::exists(machine, name) {
         true => format!(
-            "Specified {kind} checksum for {source} ({wished}) does not match actual checksum ({found}). If the \
+            "Specified {kind} checksum for {source} ({wanted}) does not match actual checksum ({found}). If the \
              'source_hash' value refers to a remote file with multiple possible matches, then it may be necessary \
              to set 'source_hash_name'."
         ),
-        false => format!("Specified {kind} checksum for {name} ({wished}) does not match actual checksum ({found})"),
+        false => format!("Specified {kind} checksum for {name} ({wanted}) does not match actual checksum ({found})"),
     };
     Err(Unfit { text, whole: true })
 }

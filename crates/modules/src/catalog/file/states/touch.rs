@@ -86,7 +86,7 @@ pub fn dry(machine: &dyn Probe, name: &str, atime: &Value, mtime: &Value) -> Ver
         return Verdict::would(format!("File {name} is set to be created")).change("new", name);
     };
     let differs =
-        |wished: &Value, found: f64| !wished.is_null() && wished.to_string() != Value::Float(found).to_string();
+        |wanted: &Value, found: f64| !wanted.is_null() && wanted.to_string() != Value::Float(found).to_string();
     if differs(atime, stat.atime) || differs(mtime, stat.mtime) {
         return Verdict::would(format!("Times set to be updated on file {name}")).change("touched", name);
     }

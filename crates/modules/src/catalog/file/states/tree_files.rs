@@ -13,7 +13,7 @@ use crate::catalog::file::path::normal;
 use crate::machine::{EntryKind, Probe};
 
 /// What is asked for.
-pub struct Wanted<'a> {
+pub struct TreeQuery<'a> {
     /// The directory on the machine.
     pub name: &'a str,
     /// `salt://…`
@@ -27,7 +27,7 @@ pub struct Wanted<'a> {
 
 /// What that comes to.
 #[derive(Default)]
-pub struct Found {
+pub struct TreeContents {
     /// Path to source.
     pub files: BTreeMap<String, String>,
     pub directories: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub struct Found {
     empty: BTreeSet<String>,
 }
 
-impl Found {
+impl TreeContents {
     /// All that a clean-up must leave.
     pub fn keep(&self) -> BTreeSet<String> {
         self.files.keys().chain(self.links.keys()).chain(&self.empty).cloned().collect()
@@ -76,20 +76,20 @@ pub fn sources(machine: &dyn Probe, source: &Value, saltenv: &str) -> Result<Vec
     if found.is_empty() { Err("none of the specified sources were found".into()) } else { Ok(found) }
 }
 
-pub fn wanted(machine: &dyn Probe, wanted: &Wanted<'_>) -> Result<Found> {
-    let mut found = Found::default();
+pub fn wanted(machine: &dyn Probe, wanted: &TreeQuery<'_>) -> Result<TreeContents> {
+    let mut found = TreeContents::default();
     for source in wanted.sources {
         add(machine, wanted, source, &mut found)?;
     }
     Ok(found)
 }
 
-fn add(machine: &dyn Probe, wanted: &Wanted<'_>, source: &str, found: &mut Found) -> Result<()> {
+fn add(machine: &dyn Probe, wanted: &TreeQuery<'_>, source: &str, found: &mut TreeContents) -> Result<()> {
     let (root, asked) = tree_url(source);
     let saltenv = asked.unwrap_or(wanted.saltenv);
     let below = format!("{}/", root.trim_end_matches('/'));
     let entries = machine.tree().entries(saltenv)?;
-    let mut here = Found::default();
+    let mut here = TreeContents::default();
     // By its path below the root; none if it isn't wanted.
     let place = |path: &str| {
         let relative = path.strip_prefix(&below)?;
@@ -140,7 +140,7 @@ fn is_below_link(entries: &[crate::machine::TreeEntry], path: &str) -> bool {
 }
 
 /// A link to a directory of the tree that is empty, and so isn't made, would lead nowhere.
-fn drop_links_to_nothing(entries: &[crate::machine::TreeEntry], below: &str, name: &str, found: &mut Found) {
+fn drop_links_to_nothing(entries: &[crate::machine::TreeEntry], below: &str, name: &str, found: &mut TreeContents) {
     loop {
         let stale: Vec<String> = found
             .links

@@ -155,12 +155,12 @@ impl Latest {
     }
 
     pub(super) fn new_tags(&self, plan: &CheckoutPlan, local: &Local) -> Vec<String> {
-        let wished = |tag: &String| glob::matches(&self.refspec_tag, tag);
+        let desired = |tag: &String| glob::matches(&self.refspec_tag, tag);
         if self.depth.is_some() {
             // To bring them all would bring the whole history.
             return Vec::new();
         }
-        plan.wanted.tags().difference(&local.tags).filter(|tag| wished(tag)).cloned().collect()
+        plan.wanted.tags().difference(&local.tags).filter(|tag| desired(tag)).cloned().collect()
     }
 
     pub(super) fn lost_tags(&self, plan: &CheckoutPlan, local: &Local) -> Vec<String> {
@@ -216,10 +216,10 @@ impl Latest {
             }
         }
         match (&local.upstream, &wanted.upstream) {
-            (None, Upstream::Branch(wish)) => actions.push(format!("Tracking branch would be set to {wish}")),
+            (None, Upstream::Branch(request)) => actions.push(format!("Tracking branch would be set to {request}")),
             (Some(_), Upstream::Nothing) => actions.push("Tracking branch would be unset".into()),
-            (Some(known), Upstream::Branch(wish)) if known != wish => {
-                actions.push(format!("Tracking branch would be updated to {wish}"));
+            (Some(known), Upstream::Branch(request)) if known != request => {
+                actions.push(format!("Tracking branch would be updated to {request}"));
             }
             _ => {}
         }

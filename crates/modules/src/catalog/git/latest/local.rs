@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::read;
 use super::super::run::Git;
-use super::remote::{Kind, Upstream, Wanted};
+use super::remote::{Kind, RemoteState, Upstream};
 
 /// The repository before anything is done.
 #[derive(Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Local {
     pub rev: Option<String>,
     /// `HEAD` if none is checked out.
     pub branch: Option<String>,
-    /// What a merge or reset would start from: that of the wished branch, if it is another one and there.
+    /// What a merge or reset would start from: that of the requested branch, if it is another one and there.
     pub base: Option<String>,
     /// What the branch follows; none if it follows nothing.
     pub upstream: Option<String>,
@@ -39,7 +39,7 @@ pub struct Local {
 impl Local {
     pub fn look(
         git: &Git<'_>,
-        wanted: &Wanted,
+        wanted: &RemoteState,
         remote: &str,
         branch: Option<&str>,
         bare: bool,
@@ -93,20 +93,20 @@ impl Local {
             mirror: bare
                 && git.output(&["config", "--get", &format!("remote.{remote}.mirror")]).is_ok_and(|it| it == "true"),
         };
-        let Some(wish) = &wanted.rev else { return Ok(local) };
-        local.commit = commit(wish);
-        let at_base = local.base.as_ref().is_some_and(|base| base.starts_with(wish.as_str()));
+        let Some(request) = &wanted.rev else { return Ok(local) };
+        local.commit = commit(request);
+        let at_base = local.base.as_ref().is_some_and(|base| base.starts_with(request.as_str()));
         local.has = (at_base && wanted.kind == Some(Kind::Commit))
             || (local.commit.is_some()
                 && match (&wanted.kind, &wanted.upstream) {
                     (Some(Kind::Branch), Upstream::Branch(name)) => {
-                        local.url.is_some() && commit(&format!("refs/remotes/{name}")).as_ref() == Some(wish)
+                        local.url.is_some() && commit(&format!("refs/remotes/{name}")).as_ref() == Some(request)
                     }
                     (Some(Kind::Tag), _) => {
                         let name = wanted.place.rsplit_once(" (").map_or("", |(name, _)| name);
                         local.tag_commit =
                             local.tags.contains(name).then(|| commit(&format!("refs/tags/{name}"))).flatten();
-                        local.tag_commit.as_ref() == Some(wish)
+                        local.tag_commit.as_ref() == Some(request)
                     }
                     _ => true,
                 });

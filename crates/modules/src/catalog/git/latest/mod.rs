@@ -12,7 +12,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use self::local::Local;
-use self::remote::Wanted;
+use self::remote::RemoteState;
 use serde::{Deserialize, Serialize};
 
 use super::super::file::Flag;
@@ -112,7 +112,7 @@ pub struct CheckoutPlan {
     /// The address without a password.
     url: String,
     access: Access,
-    wanted: Wanted,
+    wanted: RemoteState,
     reset: Reset,
     branch: Option<String>,
     bare: bool,
@@ -206,7 +206,7 @@ impl Latest {
             Ok(text) => super::read::refs(&text),
             Err(fault) => return fail(format!("Failed to check remote refs: {}", fault.reason())),
         };
-        let wanted = Wanted::new(refs, &self.rev, &self.remote, bare);
+        let wanted = RemoteState::new(refs, &self.rev, &self.remote, bare);
         if self.depth.is_some() && !wanted.is_named() {
             return fail(
                 "When 'depth' is used, 'rev' must be set to the name of a branch or tag on the remote repository"

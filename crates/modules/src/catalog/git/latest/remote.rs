@@ -1,4 +1,4 @@
-//! [`Wanted`]: the commit of the remote repository that is asked for.
+//! [`RemoteState`]: the commit of the remote repository that is asked for.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// What the remote repository has, and what of it is wanted.
 #[derive(Serialize, Deserialize)]
-pub struct Wanted {
+pub struct RemoteState {
     pub refs: Vec<(String, String)>,
     /// Where its HEAD is.
     pub head: Option<String>,
@@ -35,8 +35,8 @@ pub enum Upstream {
     Branch(String),
 }
 
-impl Wanted {
-    pub fn new(refs: Vec<(String, String)>, rev: &str, remote: &str, bare: bool) -> Wanted {
+impl RemoteState {
+    pub fn new(refs: Vec<(String, String)>, rev: &str, remote: &str, bare: bool) -> RemoteState {
         let find = |name: &str| refs.iter().find(|(known, _)| known == name).map(|(_, commit)| commit.clone());
         let head = find("HEAD");
         let default_branch = head.as_ref().and_then(|head| {
@@ -67,7 +67,7 @@ impl Wanted {
             place = super::short(Some(&commit)).to_owned();
             (found, kind) = (Some(commit), Some(Kind::Commit));
         }
-        Wanted { head, default_branch, rev: found, kind, upstream, place, refs }
+        RemoteState { head, default_branch, rev: found, kind, upstream, place, refs }
     }
 
     /// Whether it has a name there: a branch or a tag.
@@ -103,7 +103,7 @@ mod tests {
                 .map(|(name, commit)| (name.to_owned(), commit.clone()))
                 .to_vec()
         };
-        let wanted = |rev: &str| Wanted::new(refs(), rev, "origin", false);
+        let wanted = |rev: &str| RemoteState::new(refs(), rev, "origin", false);
         assert_eq!(wanted("HEAD").place, "remote HEAD (aaaaaaa)");
         assert_eq!(wanted("main").place, "origin/main (aaaaaaa)");
         assert_eq!((wanted("v1").place.as_str(), wanted("v1").rev), ("v1 (bbbbbbb)", Some(b.clone())));
@@ -111,6 +111,6 @@ mod tests {
         assert!(!wanted("main").is(Some("aaaa")) && wanted("HEAD").upstream == Upstream::AsItIs);
         assert_eq!(wanted("main").default_branch.as_deref(), Some("main"));
         assert_eq!(wanted("main").tags().into_iter().collect::<Vec<_>>(), ["v1"]);
-        assert!(Wanted::new(refs(), "HEAD", "origin", true).rev.is_none());
+        assert!(RemoteState::new(refs(), "HEAD", "origin", true).rev.is_none());
     }
 }

@@ -213,14 +213,14 @@ impl Latest {
 }
 
 /// The words that make the branch follow what it shall follow, and Salt's for it.
-pub fn upstream(known: Option<&str>, wished: &Upstream, is_new: bool) -> Option<(Vec<String>, String)> {
-    let set = |wish: &String, verb: &str| {
-        let words = ["branch".to_owned(), format!("--set-upstream-to={wish}")].to_vec();
-        (!is_new).then(|| (words, format!("Tracking branch was {verb} to {wish}")))
+pub fn upstream(known: Option<&str>, desired: &Upstream, is_new: bool) -> Option<(Vec<String>, String)> {
+    let set = |request: &String, verb: &str| {
+        let words = ["branch".to_owned(), format!("--set-upstream-to={request}")].to_vec();
+        (!is_new).then(|| (words, format!("Tracking branch was {verb} to {request}")))
     };
-    match (known, wished) {
-        (None, Upstream::Branch(wish)) => set(wish, "set"),
-        (Some(known), Upstream::Branch(wish)) if known != wish => set(wish, "updated"),
+    match (known, desired) {
+        (None, Upstream::Branch(request)) => set(request, "set"),
+        (Some(known), Upstream::Branch(request)) if known != request => set(request, "updated"),
         (Some(_), Upstream::Nothing) => {
             Some((vec!["branch".into(), "--unset-upstream".into()], "Tracking branch was unset".into()))
         }

@@ -43,12 +43,12 @@ impl Function for GrantAdd {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::strict(machine, &self.kwargs)?;
-        let wished = privileges::sql(&privileges::wished(&self.grant)?);
-        let object = Object::wished(&self.database, self.escape.0)?.sql();
+        let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
+        let object = Object::wanted(&self.database, self.escape.0)?.sql();
         let require = required(&self.ssl_option)?;
         let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
         let account = quote::account(&self.user, &self.host);
-        server.tell(machine, &format!("GRANT {wished} ON {object} TO {account}{require}{option}"), &[])?;
+        server.tell(machine, &format!("GRANT {wanted} ON {object} TO {account}{require}{option}"), &[])?;
         Ok(true)
     }
 }
@@ -83,11 +83,11 @@ impl Function for GrantExists {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::strict(machine, &self.kwargs)?;
-        let wished = privileges::wished(&self.grant)?;
-        let object = Object::wished(&self.database, self.escape.0)?;
+        let wanted = privileges::wanted(&self.grant)?;
+        let object = Object::wanted(&self.database, self.escape.0)?;
         let Some(grants) = list(machine, &server, &self.user, &self.host)? else { return Ok(false) };
         let held = Held::on(&object, &grants);
-        Ok(held.covers(&wished) && (held.grant_option || !self.grant_option))
+        Ok(held.covers(&wanted) && (held.grant_option || !self.grant_option))
     }
 }
 
@@ -121,10 +121,10 @@ impl Function for GrantRevoke {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::strict(machine, &self.kwargs)?;
-        let wished = privileges::sql(&privileges::wished(&self.grant)?);
-        let object = Object::wished(&self.database, self.escape.0)?.sql();
+        let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
+        let object = Object::wanted(&self.database, self.escape.0)?.sql();
         let account = quote::account(&self.user, &self.host);
-        for statement in revokes(&wished, self.grant_option.0, &object, &account) {
+        for statement in revokes(&wanted, self.grant_option.0, &object, &account) {
             server.tell(machine, &statement, &[])?;
         }
         Ok(true)

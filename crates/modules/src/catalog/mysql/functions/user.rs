@@ -144,7 +144,7 @@ impl Function for UserExists {
         let server = Server::strict(machine, &self.kwargs)?;
         let version = Version::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
-        let login = Login::wished(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
+        let login = Login::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
         if matches!(login, Login::Nothing | Login::Socket) && !self.passwordless {
             return Ok(true);
         }
@@ -263,7 +263,7 @@ fn login<'a>(
     passwordless: Flag,
     socket: Flag,
 ) -> Result<Login<'a>> {
-    match Login::wished(password.as_deref(), hash.as_deref(), socket.0) {
+    match Login::wanted(password.as_deref(), hash.as_deref(), socket.0) {
         Login::Nothing if !passwordless => {
             Err(Error::arguments("password or password_hash must be specified, unless allow_passwordless=True"))
         }

@@ -41,8 +41,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -74,12 +74,12 @@ impl Present {
             }
             .decide(format!("Database {name} is not present and needs to be created"));
         };
-        let wished = self.resolve(machine, server)?;
+        let wanted = self.resolve(machine, server)?;
         let mut comment = format!("Database {name} is already present");
         let other_charset =
-            wished.charset.as_ref().is_some_and(|wished| *wished != charset) && self.character_set.is_some();
+            wanted.charset.as_ref().is_some_and(|wanted| *wanted != charset) && self.character_set.is_some();
         let other_collation =
-            self.collate.is_some() && wished.collation.as_ref().is_some_and(|wished| *wished != collation);
+            self.collate.is_some() && wanted.collation.as_ref().is_some_and(|wanted| *wanted != collation);
         if other_charset {
             let new = self.character_set.as_deref().unwrap_or_default();
             comment = format!("Database character set {new} != {charset} needs to be updated");
@@ -93,7 +93,7 @@ impl Present {
         }
         let mut changes = Map::new();
         for (key, before, now) in
-            [("collate", &collation, &wished.collation), ("character_set", &charset, &wished.charset)]
+            [("collate", &collation, &wanted.collation), ("character_set", &charset, &wanted.charset)]
         {
             if let Some(now) = now.as_ref().filter(|now| *now != before) {
                 let change = [("before".into(), Value::from(before.as_str())), ("now".into(), now.as_str().into())];
@@ -114,8 +114,8 @@ impl Present {
 
     /// What the names mean to the server: `utf8` is `utf8mb3` to newer ones, and each character set has a
     /// collation that is taken if none is named.
-    fn resolve(&self, machine: &dyn Probe, server: &Server) -> Result<Wished> {
-        let mut wished = Wished::default();
+    fn resolve(&self, machine: &dyn Probe, server: &Server) -> Result<DatabaseSpec> {
+        let mut wanted = DatabaseSpec::default();
         if let Some(charset) = &self.character_set {
             let rows = server.ask(
                 machine,
@@ -125,8 +125,8 @@ impl Present {
                 ),
             )?;
             let row = rows.first().cloned().unwrap_or_default();
-            wished.charset = Some(text(&row, "charset").to_owned());
-            wished.collation = Some(text(&row, "collation").to_owned());
+            wanted.charset = Some(text(&row, "charset").to_owned());
+            wanted.collation = Some(text(&row, "collation").to_owned());
         }
         if let Some(collation) = &self.collate {
             let newer = collation.strip_prefix("utf8_").map(|rest| format!("utf8mb3_{rest}"));
@@ -144,18 +144,18 @@ impl Present {
                 Error::failed(format!("collate: the server has no collation '{collation}'"))
                     .hint("`SHOW COLLATION` lists those that it has")
             })?;
-            wished.collation = Some(text(row, "collation").to_owned());
+            wanted.collation = Some(text(row, "collation").to_owned());
             let charset = text(row, "charset");
-            if wished.charset.is_none() && !charset.is_empty() {
-                wished.charset = Some(charset.to_owned());
+            if wanted.charset.is_none() && !charset.is_empty() {
+                wanted.charset = Some(charset.to_owned());
             }
         }
-        Ok(wished)
+        Ok(wanted)
     }
 }
 
 #[derive(Default)]
-struct Wished {
+struct DatabaseSpec {
     charset: Option<String>,
     collation: Option<String>,
 }
@@ -204,8 +204,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {

@@ -61,8 +61,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -73,14 +73,14 @@ impl State for Present {
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let Present { name, grant, database, user, host, .. } = self;
-        let wished = privileges::wished(grant)?;
-        let object = Object::wished(database, self.escape.0)?;
+        let wanted = privileges::wanted(grant)?;
+        let object = Object::wanted(database, self.escape.0)?;
         let require = required(&self.ssl_option)?;
         let server = Server::of(machine, &self.kwargs)?;
         let held = Held::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
         let present = match self.revoke_first.0 {
-            true => held.are(&wished),
-            false => held.covers(&wished),
+            true => held.are(&wanted),
+            false => held.covers(&wanted),
         };
         if present && (held.grant_option || !self.grant_option) {
             let verdict = Verdict::good(format!("Grant {grant} on {database} to {user}@{host} is already present"));
@@ -92,7 +92,7 @@ impl Present {
             statements.extend(revokes(&privileges::sql(held.all()), held.grant_option, &object, &account));
         }
         let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
-        statements.push(format!("GRANT {} ON {object} TO {account}{require}{option}", privileges::sql(&wished)));
+        statements.push(format!("GRANT {} ON {object} TO {account}{require}{option}", privileges::sql(&wanted)));
         let decision = SqlPlan {
             statements,
             done: Verdict::good(format!("Grant {grant} on {database} to {user}@{host} has been added"))
@@ -193,8 +193,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -205,11 +205,11 @@ impl State for Absent {
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
         let Absent { name, grant, database, user, host, .. } = self;
-        let wished = privileges::wished(grant)?;
-        let object = Object::wished(database, self.escape.0)?;
+        let wanted = privileges::wanted(grant)?;
+        let object = Object::wanted(database, self.escape.0)?;
         let server = Server::of(machine, &self.kwargs)?;
         let held = Held::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
-        let mut taken = held.of(&wished);
+        let mut taken = held.of(&wanted);
         let option = |privilege: &Privilege| privilege.name == "GRANT OPTION";
         let pass_on = held.grant_option && (self.grant_option.0 || taken.iter().any(option));
         taken.retain(|privilege| !option(privilege));

@@ -32,13 +32,13 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    fn perform(self, machine: &dyn System) -> Result<Verdict> {
+    fn carry_out(self, machine: &dyn System) -> Result<Verdict> {
         let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
         let tell = |statement: &str| match self.server.tell(machine, statement, &secrets) {
             Ok(_) => Ok(Ok(())),
             Err(failure) => Ok(Err(failure.reason()?)),
         };
-        self.plan.perform(machine, &tell)
+        self.plan.carry_out(machine, &tell)
     }
 }
 

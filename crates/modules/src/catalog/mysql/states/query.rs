@@ -60,8 +60,8 @@ impl State for Run {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: QueryPlan = plan.into_own()?;
-        work.perform(machine, &self.database)
+        let plan: QueryPlan = plan.into_own()?;
+        plan.carry_out(machine, &self.database)
     }
 }
 
@@ -125,8 +125,8 @@ impl State for RunFile {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: QueryPlan = plan.into_own()?;
-        work.perform(machine, &self.database)
+        let plan: QueryPlan = plan.into_own()?;
+        plan.carry_out(machine, &self.database)
     }
 }
 
@@ -271,7 +271,7 @@ fn changes(place: &Place) -> Map {
 }
 
 impl QueryPlan {
-    fn perform(self, machine: &dyn System, database: &str) -> Result<Verdict> {
+    fn carry_out(self, machine: &dyn System, database: &str) -> Result<Verdict> {
         let start = machine.now();
         let answer = match &self.statements {
             Statements::Text(query) => self

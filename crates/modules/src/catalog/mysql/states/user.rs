@@ -13,7 +13,7 @@ use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
-/// Makes sure that a user is there, and logs in as wished.
+/// Makes sure that a user is there, and logs in as requested.
 ///
 /// ```yaml
 /// frank:
@@ -59,8 +59,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -70,7 +70,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<ServerPlan>> {
-        let login = Login::wished(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
+        let login = Login::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
         if login == Login::Nothing && !self.allow_passwordless {
             return settled(Verdict::bad(
                 "Either password or password_hash must be specified, unless allow_passwordless is True",
@@ -189,8 +189,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {

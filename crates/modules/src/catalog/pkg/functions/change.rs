@@ -5,9 +5,9 @@ use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
 use super::super::condition::Judge;
-use super::super::provider::{Options, Provider, Target, Verb, Work, provider};
+use super::super::provider::{Options, Provider, Target, Transaction, Verb, provider};
+use super::super::requests::{self, PackageRequest};
 use super::super::states::Attempt;
-use super::super::wishes::{self, Wish};
 use super::super::{changes, hold, refresh, sources};
 use super::Function;
 use crate::machine::System;
@@ -57,25 +57,25 @@ impl Function for Install {
         let version = Some(&self.version).filter(|version| version.truth()).map(ToString::to_string);
         let (all, files) = match self.sources.truth() {
             true => {
-                let all = wishes::of_sources(&self.sources)
+                let all = requests::of_sources(&self.sources)
                     .ok_or_else(|| Error::arguments("sources: this is no list of names and sources"))?;
                 let saltenv = self.saltenv.as_deref().unwrap_or("base");
                 let files = sources::look(machine, provider, &all, saltenv)?.map_err(Error::failed)?;
                 (all, files)
             }
-            false => (wishes::of_call(self.name.as_deref(), &self.pkgs, version.as_deref())?, Vec::new()),
+            false => (requests::of_call(self.name.as_deref(), &self.pkgs, version.as_deref())?, Vec::new()),
         };
         if all.is_empty() {
             return Err(Error::arguments("pkg.install: name at least one package"));
         }
-        wishes::sound_names(&all)?;
+        requests::sound_names(&all)?;
         if self.refresh.0 {
             refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
         }
         let options = Options::read(&self.kwargs);
         let now = provider.packages(machine)?;
-        let again = |wish: &Wish| self.reinstall.0 && !now.of(machine, provider, &wish.name).is_empty();
-        let (again, new): (Vec<Wish>, Vec<Wish>) = all.into_iter().partition(again);
+        let again = |request: &PackageRequest| self.reinstall.0 && !now.of(machine, provider, &request.name).is_empty();
+        let (again, new): (Vec<PackageRequest>, Vec<PackageRequest>) = all.into_iter().partition(again);
         let ignore_epoch = Some(&self.ignore_epoch).filter(|value| !value.is_null()).map(Value::truth);
         let attempt = Attempt {
             judge: Judge { provider, ignore_epoch },
@@ -85,7 +85,7 @@ impl Function for Install {
             files: &files,
             update_holds: self.update_holds.0,
         };
-        let done = attempt.perform(machine)?;
+        let done = attempt.execute(machine)?;
         ended("installing package(s)", &done.report.errors, done.changes)
     }
 }
@@ -149,19 +149,19 @@ impl Function for Purge {
 
 fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Map, purge: bool) -> Result<Map> {
     let provider = provider(machine)?;
-    let wishes = wishes::of_call(name, pkgs, None)?;
-    if wishes.is_empty() {
+    let requests = requests::of_call(name, pkgs, None)?;
+    if requests.is_empty() {
         return Err(Error::arguments("name at least one package"));
     }
     let before = provider.packages(machine)?;
     let left = before.removed.keys().filter(|_| purge);
     let known: Vec<&String> = before.installed.keys().chain(before.purge_desired.keys()).chain(left).collect();
     let mut targets: Vec<Target> = Vec::new();
-    for wish in &wishes {
-        let normal = provider.normal(machine, &wish.name);
-        let fits = |known: &&&String| match wish.name.contains('*') {
-            true => glob::matches(&wish.name, known),
-            false => known.as_str() == wish.name || ***known == normal,
+    for request in &requests {
+        let normal = provider.normal(machine, &request.name);
+        let fits = |known: &&&String| match request.name.contains('*') {
+            true => glob::matches(&request.name, known),
+            false => known.as_str() == request.name || ***known == normal,
         };
         for name in known.iter().filter(fits) {
             if !targets.iter().any(|target| target.name == **name) {
@@ -173,8 +173,8 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
         return Ok(Map::new());
     }
     let verb = if purge { Verb::Purge } else { Verb::Remove };
-    let work = Work { verb, targets, downgrade: false, held: false, options: Options::read(kwargs) };
-    let report = provider.perform(machine, &work)?;
+    let transaction = Transaction { verb, targets, downgrade: false, held: false, options: Options::read(kwargs) };
+    let report = provider.execute(machine, &transaction)?;
     let after = provider.packages(machine)?;
     let installed = changes::between(&before.installed, &after.installed);
     let changes = match purge && provider.keeps_configuration() {
@@ -208,16 +208,18 @@ impl Function for Upgrade {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         let provider = provider(machine)?;
-        let only = wishes::of_call(None, &self.pkgs, None)?;
-        wishes::sound_names(&only)?;
+        let only = requests::of_call(None, &self.pkgs, None)?;
+        requests::sound_names(&only)?;
         if self.refresh.0 {
             refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
         }
-        let targets = only.into_iter().map(|wish| Target { name: wish.name, version: None, file: None }).collect();
+        let targets =
+            only.into_iter().map(|request| Target { name: request.name, version: None, file: None }).collect();
         let verb = if self.dist_upgrade.0 { Verb::DistUpgrade } else { Verb::Upgrade };
-        let work = Work { verb, targets, downgrade: false, held: false, options: Options::read(&self.kwargs) };
+        let transaction =
+            Transaction { verb, targets, downgrade: false, held: false, options: Options::read(&self.kwargs) };
         let before = provider.packages(machine)?;
-        let report = provider.perform(machine, &work)?;
+        let report = provider.execute(machine, &transaction)?;
         let after = provider.packages(machine)?;
         ended("upgrading packages", &report.errors, changes::between(&before.installed, &after.installed))
     }
@@ -317,12 +319,12 @@ fn held(machine: &dyn System, name: Option<&str>, pkgs: &Value, sources: &Value,
     if pkgs.truth() && sources.truth() {
         return Err(Error::arguments("Only one of pkgs or sources can be specified."));
     }
-    let wishes = wishes::of_call(name, if sources.truth() { sources } else { pkgs }, None)?;
-    if wishes.is_empty() {
+    let requests = requests::of_call(name, if sources.truth() { sources } else { pkgs }, None)?;
+    if requests.is_empty() {
         return Err(Error::arguments("One of name, pkgs, or sources must be specified."));
     }
-    wishes::sound_names(&wishes)?;
+    requests::sound_names(&requests)?;
     let provider: &dyn Provider = provider(machine)?;
-    let done = hold::perform(machine, provider, &wishes, hold)?;
+    let done = hold::execute(machine, provider, &requests, hold)?;
     Ok(done.iter().map(|one| (one.name.as_str().into(), one.to_value())).collect())
 }

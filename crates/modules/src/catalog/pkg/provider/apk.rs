@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure, output,
-    sound, sound_version,
+    Archive, Foreseen, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command, failure,
+    output, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -20,23 +20,23 @@ pub struct Apk;
 const DATABASE: &str = "/lib/apk/db/installed";
 const WORLD: &str = "/etc/apk/world";
 
-fn words(work: &Work) -> Result<Vec<String>> {
+fn words(transaction: &Transaction) -> Result<Vec<String>> {
     let mut words = vec!["apk".to_owned()];
-    match work.verb {
+    match transaction.verb {
         Verb::Install | Verb::Download => words.push("add".into()),
         Verb::Reinstall => words.push("fix".into()),
         Verb::Remove => words.push("del".into()),
         Verb::Purge => words.extend(["del".to_owned(), "--purge".into()]),
-        Verb::Upgrade | Verb::DistUpgrade if work.targets.is_empty() => words.push("upgrade".into()),
+        Verb::Upgrade | Verb::DistUpgrade if transaction.targets.is_empty() => words.push("upgrade".into()),
         Verb::Upgrade | Verb::DistUpgrade => words.extend(["add".to_owned(), "--upgrade".into()]),
     }
-    if let Some(repository) = &work.options.fromrepo {
+    if let Some(repository) = &transaction.options.fromrepo {
         words.extend(["--repository".to_owned(), repository.clone()]);
     }
-    if work.options.skip_verify || work.targets.iter().any(|target| target.file.is_some()) {
+    if transaction.options.skip_verify || transaction.targets.iter().any(|target| target.file.is_some()) {
         words.push("--allow-untrusted".into());
     }
-    for target in &work.targets {
+    for target in &transaction.targets {
         let name = sound(&target.name)?;
         words.push(match (&target.file, &target.version) {
             (Some(file), _) => file.to_string_lossy().into_owned(),
@@ -44,7 +44,7 @@ fn words(work: &Work) -> Result<Vec<String>> {
             (None, None) => name.to_owned(),
         });
     }
-    if work.verb == Verb::Install && work.targets.iter().all(|target| target.version.is_none()) {
+    if transaction.verb == Verb::Install && transaction.targets.iter().all(|target| target.version.is_none()) {
         // What is there already may be meant to become newer.
         words.insert(2, "--upgrade".into());
     }
@@ -109,14 +109,23 @@ impl Provider for Apk {
         options: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let work =
-            Work { verb: Verb::Upgrade, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
-        let found = self.foresee(machine, &work)?.unwrap_or(Ok(Vec::new()));
+        let transaction = Transaction {
+            verb: Verb::Upgrade,
+            targets: Vec::new(),
+            downgrade: false,
+            held: false,
+            options: options.clone(),
+        };
+        let found = self.foresee(machine, &transaction)?.unwrap_or(Ok(Vec::new()));
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
 
-    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        let mut argv = words(work)?;
+    fn foresee(
+        &self,
+        machine: &dyn Probe,
+        transaction: &Transaction,
+    ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
+        let mut argv = words(transaction)?;
         argv.insert(2, "--simulate".into());
         let look = command(argv);
         let output = machine.query(&look)?;
@@ -126,22 +135,24 @@ impl Provider for Apk {
         }))
     }
 
-    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report> {
-        let mut argv = words(work)?;
+    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+        let mut argv = words(transaction)?;
         // It waits so long for others who hold its lock.
         argv.splice(1..1, ["--wait".to_owned(), "300".into()]);
         let mut work_command = command(argv);
         work_command.merge_stderr = true;
-        work_command.env.extend(work.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        work_command
+            .env
+            .extend(transaction.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         let output = machine.run(&work_command)?;
         let errors = if output.success() { Vec::new() } else { vec![failure(&work_command, &output)] };
         Ok(Report { errors, ..Report::default() })
     }
 
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>> {
-        let work = command(["apk", "update"]);
-        let output = machine.run(&work)?;
-        Ok(if output.success() { Ok(Map::new()) } else { Err(failure(&work, &output)) })
+        let transaction = command(["apk", "update"]);
+        let output = machine.run(&transaction)?;
+        Ok(if output.success() { Ok(Map::new()) } else { Err(failure(&transaction, &output)) })
     }
 
     fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package> {
@@ -177,9 +188,9 @@ impl Provider for Apk {
                 None => name.to_owned(),
             });
         }
-        let work = command(words);
-        let output = machine.run(&work)?;
-        if output.success() { Ok(()) } else { Err(Error::failed(failure(&work, &output))) }
+        let transaction = command(words);
+        let output = machine.run(&transaction)?;
+        if output.success() { Ok(()) } else { Err(Error::failed(failure(&transaction, &output))) }
     }
 
     fn ending(&self) -> &'static str {

@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Group, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure,
-    has, rpm, sound, sound_version,
+    Archive, Foreseen, Group, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command,
+    failure, has, rpm, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -40,16 +40,16 @@ fn prefix(machine: &dyn Probe, options: &Options) -> Vec<String> {
     words
 }
 
-fn words(machine: &dyn Probe, work: &Work) -> Result<Vec<String>> {
-    let mut words = prefix(machine, &work.options);
-    match work.verb {
+fn words(machine: &dyn Probe, transaction: &Transaction) -> Result<Vec<String>> {
+    let mut words = prefix(machine, &transaction.options);
+    match transaction.verb {
         Verb::Install => words.push("install".into()),
         Verb::Reinstall => words.push("reinstall".into()),
         Verb::Remove | Verb::Purge => words.push("remove".into()),
         Verb::Upgrade | Verb::DistUpgrade => words.push("upgrade".into()),
         Verb::Download => words.extend(["--downloadonly".to_owned(), "install".into()]),
     }
-    for target in &work.targets {
+    for target in &transaction.targets {
         let name = sound(&target.name)?;
         words.push(match (&target.file, &target.version) {
             (Some(file), _) => file.to_string_lossy().into_owned(),
@@ -94,12 +94,12 @@ impl Dnf {
     }
 
     fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<Report> {
-        let mut work = command(argv);
-        work.merge_stderr = true;
-        work.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        let mut transaction = command(argv);
+        transaction.merge_stderr = true;
+        transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         // It waits by itself for others who hold its locks.
-        let output = machine.run(&work)?;
-        let errors = if output.success() { Vec::new() } else { vec![failure(&work, &output)] };
+        let output = machine.run(&transaction)?;
+        let errors = if output.success() { Vec::new() } else { vec![failure(&transaction, &output)] };
         Ok(Report { errors, ..Report::default() })
     }
 }
@@ -144,14 +144,23 @@ impl Provider for Dnf {
         options: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let work =
-            Work { verb: Verb::Upgrade, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
-        let found = self.foresee(machine, &work)?.unwrap_or(Ok(Vec::new()));
+        let transaction = Transaction {
+            verb: Verb::Upgrade,
+            targets: Vec::new(),
+            downgrade: false,
+            held: false,
+            options: options.clone(),
+        };
+        let found = self.foresee(machine, &transaction)?.unwrap_or(Ok(Vec::new()));
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
 
-    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        let mut argv = words(machine, work)?;
+    fn foresee(
+        &self,
+        machine: &dyn Probe,
+        transaction: &Transaction,
+    ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
+        let mut argv = words(machine, transaction)?;
         argv.retain(|word| word != "--quiet" && word != "--assumeyes");
         argv.splice(1..1, ["-C".to_owned(), "--assumeno".into()]);
         let look = command(argv);
@@ -164,8 +173,8 @@ impl Provider for Dnf {
         }))
     }
 
-    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report> {
-        self.run(machine, words(machine, work)?, &work.options.env)
+    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+        self.run(machine, words(machine, transaction)?, &transaction.options.env)
     }
 
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>> {

@@ -7,7 +7,7 @@ mod apt;
 mod dnf;
 mod pacman;
 mod rpm;
-mod work;
+mod transaction;
 mod zypper;
 
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-pub use work::{Archive, Options, Package, Report, Target, Verb, Work};
+pub use transaction::{Archive, Options, Package, Report, Target, Transaction, Verb};
 
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
@@ -60,10 +60,14 @@ pub trait Provider: Sync {
 
     /// What of the installed packages a piece of work would change; the manager's words if it can't be
     /// done; `None` if the manager can't say without doing it.
-    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>>;
+    fn foresee(
+        &self,
+        machine: &dyn Probe,
+        transaction: &Transaction,
+    ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>>;
 
     /// Does it. That the manager failed is in the report; an error means that it could not even be asked.
-    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report>;
+    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report>;
 
     /// Fetches the lists of what there is: for each the answer that Salt gives.
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>>;
@@ -183,15 +187,15 @@ pub struct Group {
 pub fn provider(machine: &dyn Probe) -> Result<&'static dyn Provider> {
     let grains = machine.grains();
     let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
-    let wished = machine.options().get("providers").and_then(|all| all.as_map()?.get("pkg")?.as_str());
-    if let Some(wished) = wished {
-        let name = match wished {
+    let wanted = machine.options().get("providers").and_then(|all| all.as_map()?.get("pkg")?.as_str());
+    if let Some(wanted) = wanted {
+        let name = match wanted {
             "aptpkg" => "apt",
             "yumpkg" => "dnf",
             other => other.strip_suffix("pkg").unwrap_or(other),
         };
         return PROVIDERS.iter().find(|provider| provider.name() == name).copied().ok_or_else(|| {
-            Error::failed(format!("there is no package manager '{wished}', which `providers` names")).hint(known())
+            Error::failed(format!("there is no package manager '{wanted}', which `providers` names")).hint(known())
         });
     }
     let fitting = || PROVIDERS.iter().copied().filter(|provider| provider.families().contains(&family));

@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure, output,
-    sound,
+    Archive, Foreseen, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command, failure,
+    output, sound,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -19,28 +19,28 @@ pub struct Pacman;
 
 const CONFIGURATION: &str = "/etc/pacman.conf";
 
-fn words(work: &Work) -> Result<Vec<String>> {
+fn words(transaction: &Transaction) -> Result<Vec<String>> {
     let mut words = vec!["pacman".to_owned()];
-    let files = work.targets.iter().any(|target| target.file.is_some());
+    let files = transaction.targets.iter().any(|target| target.file.is_some());
     words.push(
-        match work.verb {
+        match transaction.verb {
             Verb::Install | Verb::Reinstall if files => "-U",
             Verb::Install | Verb::Reinstall => "-S",
             Verb::Download => "-Sw",
             Verb::Remove => "-R",
             // With the copies of configuration that removing leaves.
             Verb::Purge => "-Rn",
-            Verb::Upgrade | Verb::DistUpgrade if work.targets.is_empty() => "-Su",
+            Verb::Upgrade | Verb::DistUpgrade if transaction.targets.is_empty() => "-Su",
             Verb::Upgrade | Verb::DistUpgrade => "-S",
         }
         .to_owned(),
     );
     words.push("--noconfirm".into());
-    if work.verb == Verb::Install {
+    if transaction.verb == Verb::Install {
         words.push("--needed".into());
     }
-    for target in &work.targets {
-        words.push(match (&target.file, &work.options.fromrepo) {
+    for target in &transaction.targets {
+        words.push(match (&target.file, &transaction.options.fromrepo) {
             (Some(file), _) => file.to_string_lossy().into_owned(),
             (None, Some(repository)) => format!("{}/{}", sound(repository)?, sound(&target.name)?),
             (None, None) => sound(&target.name)?.to_owned(),
@@ -51,12 +51,12 @@ fn words(work: &Work) -> Result<Vec<String>> {
 
 impl Pacman {
     fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<Report> {
-        let mut work = command(argv);
-        work.merge_stderr = true;
-        work.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        let mut transaction = command(argv);
+        transaction.merge_stderr = true;
+        transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         let mut waited = 0.0;
         loop {
-            let output = machine.run(&work)?;
+            let output = machine.run(&transaction)?;
             if output.success() {
                 return Ok(Report::default());
             }
@@ -66,7 +66,7 @@ impl Pacman {
                 waited += 1.0;
                 continue;
             }
-            return Ok(Report { errors: vec![failure(&work, &output)], ..Report::default() });
+            return Ok(Report { errors: vec![failure(&transaction, &output)], ..Report::default() });
         }
     }
 
@@ -151,9 +151,13 @@ impl Provider for Pacman {
         Ok(Ok(text.lines().filter_map(row).collect()))
     }
 
-    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        let goes = matches!(work.verb, Verb::Remove | Verb::Purge);
-        let mut argv = words(work)?;
+    fn foresee(
+        &self,
+        machine: &dyn Probe,
+        transaction: &Transaction,
+    ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
+        let goes = matches!(transaction.verb, Verb::Remove | Verb::Purge);
+        let mut argv = words(transaction)?;
         argv.retain(|word| word != "--noconfirm");
         argv.splice(2..2, ["--print", "--print-format", "%n %v"].map(str::to_owned));
         let look = command(argv);
@@ -170,15 +174,16 @@ impl Provider for Pacman {
         Ok(Some(Ok(found)))
     }
 
-    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report> {
-        let available = match work.targets.iter().any(|target| target.version.is_some() && target.file.is_none()) {
+    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+        let available = match transaction.targets.iter().any(|target| target.version.is_some() && target.file.is_none())
+        {
             true => {
-                let names: Vec<String> = work.targets.iter().map(|target| target.name.clone()).collect();
-                self.candidates(machine, &names, &work.options)?
+                let names: Vec<String> = transaction.targets.iter().map(|target| target.name.clone()).collect();
+                self.candidates(machine, &names, &transaction.options)?
             }
             false => BTreeMap::new(),
         };
-        for target in work.targets.iter().filter(|target| target.file.is_none()) {
+        for target in transaction.targets.iter().filter(|target| target.file.is_none()) {
             // It can't be asked for a version: whether it would be the right one is known before.
             if let Some(version) = &target.version
                 && available.get(&target.name) != Some(version)
@@ -189,7 +194,7 @@ impl Provider for Pacman {
                 return Ok(Report { errors: vec![text], ..Report::default() });
             }
         }
-        self.run(machine, words(work)?, &work.options.env)
+        self.run(machine, words(transaction)?, &transaction.options.env)
     }
 
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>> {

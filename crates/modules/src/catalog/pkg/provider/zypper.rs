@@ -9,8 +9,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Verb, Versions, Work, command, failure, rpm,
-    sound, sound_version,
+    Archive, Foreseen, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command, failure,
+    rpm, sound, sound_version,
 };
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
@@ -26,24 +26,24 @@ fn prefix(options: &Options) -> Vec<String> {
     words
 }
 
-fn words(work: &Work) -> Result<Vec<String>> {
-    let mut words = prefix(&work.options);
+fn words(transaction: &Transaction) -> Result<Vec<String>> {
+    let mut words = prefix(&transaction.options);
     words.push("--no-refresh".into());
-    match work.verb {
+    match transaction.verb {
         Verb::Install | Verb::Reinstall | Verb::Download => {
             words.extend(["install", "--auto-agree-with-licenses"].map(str::to_owned));
-            match work.options.install_recommends {
+            match transaction.options.install_recommends {
                 Some(true) => words.push("--recommends".into()),
                 Some(false) => words.push("--no-recommends".into()),
                 None => {}
             }
-            if work.verb == Verb::Reinstall {
+            if transaction.verb == Verb::Reinstall {
                 words.push("--force".into());
             }
-            if work.verb == Verb::Download {
+            if transaction.verb == Verb::Download {
                 words.push("--download-only".into());
             }
-            if work.downgrade {
+            if transaction.downgrade {
                 words.push("--oldpackage".into());
             }
         }
@@ -52,15 +52,15 @@ fn words(work: &Work) -> Result<Vec<String>> {
         Verb::Upgrade => words.extend(["update", "--auto-agree-with-licenses"].map(str::to_owned)),
     }
     if let Some(repository) =
-        work.options.fromrepo.as_ref().filter(|_| !matches!(work.verb, Verb::Remove | Verb::Purge))
+        transaction.options.fromrepo.as_ref().filter(|_| !matches!(transaction.verb, Verb::Remove | Verb::Purge))
     {
         words.extend(["--repo".to_owned(), repository.clone()]);
     }
-    if !matches!(work.verb, Verb::DistUpgrade | Verb::Upgrade) {
+    if !matches!(transaction.verb, Verb::DistUpgrade | Verb::Upgrade) {
         // A name, and nothing that provides it.
         words.push("--name".into());
     }
-    for target in &work.targets {
+    for target in &transaction.targets {
         let name = sound(&target.name)?;
         words.push(match (&target.file, &target.version) {
             (Some(file), _) => file.to_string_lossy().into_owned(),
@@ -68,7 +68,7 @@ fn words(work: &Work) -> Result<Vec<String>> {
             (None, None) => name.to_owned(),
         });
     }
-    if work.targets.iter().any(|target| target.file.is_some()) {
+    if transaction.targets.iter().any(|target| target.file.is_some()) {
         words.retain(|word| word != "--name");
     }
     Ok(words)
@@ -89,12 +89,12 @@ impl Zypper {
         })
     }
 
-    fn run(&self, machine: &dyn System, mut work: Command) -> Result<Report> {
-        work.merge_stderr = true;
+    fn run(&self, machine: &dyn System, mut transaction: Command) -> Result<Report> {
+        transaction.merge_stderr = true;
         // It waits so long for others who hold its lock.
-        work.env.push(("ZYPP_LOCK_TIMEOUT".into(), Some("300".into())));
-        let output = machine.run(&work)?;
-        let errors = if went_well(output.code) { Vec::new() } else { vec![failure(&work, &output)] };
+        transaction.env.push(("ZYPP_LOCK_TIMEOUT".into(), Some("300".into())));
+        let output = machine.run(&transaction)?;
+        let errors = if went_well(output.code) { Vec::new() } else { vec![failure(&transaction, &output)] };
         Ok(Report { errors, ..Report::default() })
     }
 }
@@ -159,13 +159,18 @@ impl Provider for Zypper {
         everything: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
         let verb = if everything { Verb::DistUpgrade } else { Verb::Upgrade };
-        let work = Work { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
-        let found = self.foresee(machine, &work)?.unwrap_or(Ok(Vec::new()));
+        let transaction =
+            Transaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
+        let found = self.foresee(machine, &transaction)?.unwrap_or(Ok(Vec::new()));
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
 
-    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        let mut argv = words(work)?;
+    fn foresee(
+        &self,
+        machine: &dyn Probe,
+        transaction: &Transaction,
+    ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
+        let mut argv = words(transaction)?;
         let verb =
             argv.iter().position(|word| matches!(word.as_str(), "install" | "remove" | "update" | "dist-upgrade"));
         argv.insert(verb.map_or(argv.len(), |verb| verb + 1), "--dry-run".into());
@@ -177,12 +182,12 @@ impl Provider for Zypper {
         }))
     }
 
-    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report> {
-        let mut argv = words(work)?;
+    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+        let mut argv = words(transaction)?;
         // For people: it is shown if it fails.
         argv.retain(|word| word != "--xmlout");
         let mut command = command(argv);
-        command.env.extend(work.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        command.env.extend(transaction.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         self.run(machine, command)
     }
 

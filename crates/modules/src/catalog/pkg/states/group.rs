@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, provider};
-use super::super::wishes::Wish;
+use super::super::requests::PackageRequest;
 use super::install::Attempt;
 use super::{Decision, State, Step, Touches, Verdict, problem};
 use crate::Result;
@@ -32,7 +32,7 @@ pub struct GroupInstalled {
 
 #[derive(Serialize, Deserialize)]
 pub struct PackageGroupPlan {
-    targets: Vec<Wish>,
+    targets: Vec<PackageRequest>,
     required: Vec<String>,
     partly: bool,
 }
@@ -70,7 +70,8 @@ impl State for GroupInstalled {
             return Ok(Decision::Settled(Verdict::good(format!("Group '{}' is already installed", self.name))));
         }
         let partly = group.mandatory.iter().chain(&group.default).chain(&group.optional).any(|name| there(&name));
-        let targets: Vec<Wish> = names.into_iter().map(|name| Wish { name, version: None }).collect();
+        let targets: Vec<PackageRequest> =
+            names.into_iter().map(|name| PackageRequest { name, version: None }).collect();
         let plan = PackageGroupPlan { targets, required, partly };
         let mut would = Verdict::would(match partly {
             true => format!("Group '{}' is partially installed and will be updated", self.name),
@@ -89,7 +90,7 @@ impl State for GroupInstalled {
         let plan: PackageGroupPlan = plan.into_own()?;
         let provider = provider(machine)?;
         let options = Options::read(step.low);
-        let done = attempt(provider, &plan.targets, &options).perform(machine)?;
+        let done = attempt(provider, &plan.targets, &options).execute(machine)?;
         if !done.report.errors.is_empty() {
             return Ok(problem("installing package(s)", &done.report.errors, done.changes));
         }
@@ -112,7 +113,7 @@ impl State for GroupInstalled {
 
 fn attempt<'a>(
     provider: &'a dyn super::super::provider::Provider,
-    targets: &'a [Wish],
+    targets: &'a [PackageRequest],
     options: &'a Options,
 ) -> Attempt<'a> {
     let judge = Judge { provider, ignore_epoch: None };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::hold;
 use super::super::provider::{Provider, provider};
-use super::super::wishes::{self, Wish};
+use super::super::requests::{self, PackageRequest};
 use super::{Decision, Flag, State, Step, Touches, Verdict};
 use crate::Result;
 use crate::catalog::Plan;
@@ -57,10 +57,10 @@ pub struct Unheld {
 /// Those to hold, and those to let go.
 #[derive(Default, Serialize, Deserialize)]
 pub struct HoldPlan {
-    hold: Vec<Wish>,
+    hold: Vec<PackageRequest>,
     /// Of those to hold: the ones with another version.
-    anew: Vec<Wish>,
-    release: Vec<Wish>,
+    anew: Vec<PackageRequest>,
+    release: Vec<PackageRequest>,
 }
 
 impl State for Held {
@@ -68,35 +68,35 @@ impl State for Held {
         if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) && !self.replace {
             return Ok(Decision::Settled(Verdict::good("No packages to be held provided")));
         }
-        let wishes = match wished(&self.name, &self.version, &self.pkgs) {
-            Ok(wishes) => wishes,
+        let requests = match wanted(&self.name, &self.version, &self.pkgs) {
+            Ok(requests) => requests,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
         };
         let provider = provider(machine)?;
         let locks = provider.holds(machine)?;
         let mut plan = HoldPlan::default();
         let mut comments = Vec::new();
-        for wish in &wishes {
-            let version = wish.version.as_ref().map(|version| format!(" (version = {version})")).unwrap_or_default();
-            match locks.get(&wish.name) {
-                Some(locked) if provider.holds_versions() && *locked != wish.version => {
+        for request in &requests {
+            let version = request.version.as_ref().map(|version| format!(" (version = {version})")).unwrap_or_default();
+            match locks.get(&request.name) {
+                Some(locked) if provider.holds_versions() && *locked != request.version => {
                     comments
-                        .push(format!("The following package's hold rule would be updated: {}{version}", wish.name));
-                    plan.anew.push(wish.clone());
-                    plan.hold.push(wish.clone());
+                        .push(format!("The following package's hold rule would be updated: {}{version}", request.name));
+                    plan.anew.push(request.clone());
+                    plan.hold.push(request.clone());
                 }
                 Some(_) => {}
                 None => {
-                    comments.push(format!("The following package would be held: {}{version}", wish.name));
-                    plan.hold.push(wish.clone());
+                    comments.push(format!("The following package would be held: {}{version}", request.name));
+                    plan.hold.push(request.clone());
                 }
             }
         }
         if self.replace.0 {
-            let others = locks.keys().filter(|name| !wishes.iter().any(|wish| wish.name == **name));
+            let others = locks.keys().filter(|name| !requests.iter().any(|request| request.name == **name));
             for name in others {
                 comments.push(format!("The following package would be unheld: {name}"));
-                plan.release.push(Wish { name: name.clone(), version: None });
+                plan.release.push(PackageRequest { name: name.clone(), version: None });
             }
         }
         decide(machine, provider, plan, &comments)?.into_plan()
@@ -104,7 +104,7 @@ impl State for Held {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: HoldPlan = plan.into_own()?;
-        perform(&plan, machine)
+        execute(&plan, machine)
     }
 
     fn touches(&self) -> Touches {
@@ -117,8 +117,8 @@ impl State for Unheld {
         if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) && !self.all {
             return Ok(Decision::Settled(Verdict::good("No packages to be unheld provided")));
         }
-        let wishes = match wished(&self.name, &self.version, &self.pkgs) {
-            Ok(wishes) => wishes,
+        let requests = match wanted(&self.name, &self.version, &self.pkgs) {
+            Ok(requests) => requests,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
         };
         let provider = provider(machine)?;
@@ -126,14 +126,14 @@ impl State for Unheld {
         let mut plan = HoldPlan::default();
         let mut comments = Vec::new();
         for (name, locked) in &locks {
-            let wish = wishes.iter().find(|wish| wish.name == *name);
-            let meant =
-                wish.is_some_and(|wish| !provider.holds_versions() || locked.is_none() || *locked == wish.version);
+            let request = requests.iter().find(|request| request.name == *name);
+            let meant = request
+                .is_some_and(|request| !provider.holds_versions() || locked.is_none() || *locked == request.version);
             if self.all.0 || meant {
-                let shown = wish.and_then(|wish| wish.version.as_ref()).and(locked.as_ref());
+                let shown = request.and_then(|request| request.version.as_ref()).and(locked.as_ref());
                 let version = shown.map(|version| format!(" (version = {version})")).unwrap_or_default();
                 comments.push(format!("The following package would be unheld: {name}{version}"));
-                plan.release.push(Wish { name: name.clone(), version: None });
+                plan.release.push(PackageRequest { name: name.clone(), version: None });
             }
         }
         decide(machine, provider, plan, &comments)?.into_plan()
@@ -141,7 +141,7 @@ impl State for Unheld {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: HoldPlan = plan.into_own()?;
-        perform(&plan, machine)
+        execute(&plan, machine)
     }
 
     fn touches(&self) -> Touches {
@@ -150,17 +150,17 @@ impl State for Unheld {
 }
 
 #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
-fn wished(name: &str, version: &Value, pkgs: &Value) -> Result<Vec<Wish>, Verdict> {
-    let wishes = match pkgs {
+fn wanted(name: &str, version: &Value, pkgs: &Value) -> Result<Vec<PackageRequest>, Verdict> {
+    let requests = match pkgs {
         Value::Null => {
             let version = Some(version).filter(|version| version.truth()).map(ToString::to_string);
-            vec![Wish { name: name.to_owned(), version }]
+            vec![PackageRequest { name: name.to_owned(), version }]
         }
-        pkgs => wishes::of_packages(pkgs)
+        pkgs => requests::of_packages(pkgs)
             .ok_or_else(|| Verdict::bad("Invalidly formatted pkgs parameter. See minion log."))?,
     };
-    wishes::sound_names(&wishes).map_err(|error| Verdict::bad(error.to_string()))?;
-    Ok(wishes)
+    requests::sound_names(&requests).map_err(|error| Verdict::bad(error.to_string()))?;
+    Ok(requests)
 }
 
 fn decide(
@@ -173,8 +173,8 @@ fn decide(
         return Ok(Decision::Settled(Verdict::good("No changes made")));
     }
     let mut changes = Map::new();
-    for (wishes, holds) in [(&plan.hold, true), (&plan.release, false)] {
-        for mut one in hold::foresee(machine, provider, wishes, holds)? {
+    for (requests, holds) in [(&plan.hold, true), (&plan.release, false)] {
+        for mut one in hold::foresee(machine, provider, requests, holds)? {
             // As the run will have it.
             one.result = Some(true);
             one.comment = hold::done_text(provider, &one.name, holds);
@@ -184,26 +184,26 @@ fn decide(
     Ok(Decision::Change(plan, Verdict::would(comments.join("\n")).changes(changes)))
 }
 
-fn perform(plan: &HoldPlan, machine: &dyn System) -> Result<Verdict> {
+fn execute(plan: &HoldPlan, machine: &dyn System) -> Result<Verdict> {
     let provider = provider(machine)?;
     let mut comments = Vec::new();
     let mut changes = Map::new();
     let mut result = true;
     if !plan.anew.is_empty() {
-        hold::perform(machine, provider, &plan.anew, false)?;
+        hold::execute(machine, provider, &plan.anew, false)?;
     }
-    for one in hold::perform(machine, provider, &plan.hold, true)? {
+    for one in hold::execute(machine, provider, &plan.hold, true)? {
         let good = one.result == Some(true);
         result &= good;
         let name = &one.name;
-        comments.push(match (good, plan.anew.iter().any(|wish| wish.name == *name)) {
+        comments.push(match (good, plan.anew.iter().any(|request| request.name == *name)) {
             (true, true) => format!("Package {name} was updated with hold rule"),
             (true, false) => format!("Package {name} is now being held"),
             (false, _) => format!("Package {name} was not held"),
         });
         changes.insert(name.as_str(), one.to_value());
     }
-    for one in hold::perform(machine, provider, &plan.release, false)? {
+    for one in hold::execute(machine, provider, &plan.release, false)? {
         result &= one.result == Some(true);
         comments.push(one.comment.clone());
         changes.insert(one.name.as_str(), one.to_value());

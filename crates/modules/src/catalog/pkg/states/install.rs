@@ -4,9 +4,9 @@ use rocksalt_core::{Map, Value};
 
 use super::super::changes;
 use super::super::condition::Judge;
-use super::super::provider::{Options, Packages, Report, Target, Verb, Versions, Work};
-use super::super::sources::{Found, Laid};
-use super::super::wishes::Wish;
+use super::super::provider::{Options, Packages, Report, Target, Transaction, Verb, Versions};
+use super::super::requests::PackageRequest;
+use super::super::sources::{Laid, PackageFile};
 use crate::Result;
 use crate::machine::{Probe, System};
 
@@ -14,10 +14,10 @@ use crate::machine::{Probe, System};
 pub struct Attempt<'a> {
     pub judge: Judge<'a>,
     pub options: &'a Options,
-    pub targets: &'a [Wish],
-    pub reinstall: &'a [Wish],
+    pub targets: &'a [PackageRequest],
+    pub reinstall: &'a [PackageRequest],
     /// Files instead of a repository's, for those of the targets that have one.
-    pub files: &'a [Found],
+    pub files: &'a [PackageFile],
     /// Held packages that are meant are let go for the while.
     pub update_holds: bool,
 }
@@ -39,27 +39,31 @@ pub struct Done {
 
 impl Attempt<'_> {
     /// The transactions; what stands against them.
-    fn works(&self, machine: &dyn Probe, now: &Packages) -> Result<std::result::Result<Vec<Work>, Vec<String>>> {
+    fn transactions(
+        &self,
+        machine: &dyn Probe,
+        now: &Packages,
+    ) -> Result<std::result::Result<Vec<Transaction>, Vec<String>>> {
         let provider = self.judge.provider;
         let mut errors = Vec::new();
-        let mut works = Vec::new();
-        let plain: Vec<&Wish> = self.targets.iter().chain(self.reinstall).collect();
-        let asked = plain.iter().filter(|wish| wish.version.is_some() && self.file(wish).is_none());
-        let asked: Vec<String> = asked.map(|wish| wish.name.clone()).collect();
+        let mut transactions = Vec::new();
+        let plain: Vec<&PackageRequest> = self.targets.iter().chain(self.reinstall).collect();
+        let asked = plain.iter().filter(|request| request.version.is_some() && self.file(request).is_none());
+        let asked: Vec<String> = asked.map(|request| request.name.clone()).collect();
         let known =
             if asked.is_empty() { Versions::new() } else { provider.versions(machine, &asked, self.options)? };
-        for (verb, wishes) in [(Verb::Install, self.targets), (Verb::Reinstall, self.reinstall)] {
-            let mut work =
-                Work { verb, targets: Vec::new(), downgrade: false, held: false, options: self.options.clone() };
-            for wish in wishes {
-                let installed = now.of(machine, provider, &wish.name);
-                let target = match (self.file(wish), &wish.version) {
+        for (verb, requests) in [(Verb::Install, self.targets), (Verb::Reinstall, self.reinstall)] {
+            let mut transaction =
+                Transaction { verb, targets: Vec::new(), downgrade: false, held: false, options: self.options.clone() };
+            for request in requests {
+                let installed = now.of(machine, provider, &request.name);
+                let target = match (self.file(request), &request.version) {
                     (Some(found), _) => found.target(found.path().map(ToOwned::to_owned)),
-                    (None, None) => Target { name: wish.name.clone(), version: None, file: None },
+                    (None, None) => Target { name: request.name.clone(), version: None, file: None },
                     (None, Some(version)) => {
-                        let available = known.get(&wish.name).map_or(&[][..], Vec::as_slice);
-                        match self.judge.choose(&wish.name, version, available) {
-                            Ok(version) => Target { name: wish.name.clone(), version: Some(version), file: None },
+                        let available = known.get(&request.name).map_or(&[][..], Vec::as_slice);
+                        match self.judge.choose(&request.name, version, available) {
+                            Ok(version) => Target { name: request.name.clone(), version: Some(version), file: None },
                             Err(text) => {
                                 errors.push(text);
                                 continue;
@@ -68,35 +72,36 @@ impl Attempt<'_> {
                     }
                 };
                 let older = |version: &String| installed.iter().any(|now| provider.compare(version, now).is_lt());
-                work.downgrade |= target.version.as_ref().is_some_and(older);
-                work.targets.push(target);
+                transaction.downgrade |= target.version.as_ref().is_some_and(older);
+                transaction.targets.push(target);
             }
-            if !work.targets.is_empty() {
-                works.push(work);
+            if !transaction.targets.is_empty() {
+                transactions.push(transaction);
             }
         }
-        Ok(if errors.is_empty() { Ok(works) } else { Err(errors) })
+        Ok(if errors.is_empty() { Ok(transactions) } else { Err(errors) })
     }
 
-    fn file(&self, wish: &Wish) -> Option<&Found> {
-        self.files.iter().find(|found| found.name == wish.name)
+    fn file(&self, request: &PackageRequest) -> Option<&PackageFile> {
+        self.files.iter().find(|found| found.name == request.name)
     }
 
     /// What a dry run reports.
     pub fn foresee(&self, machine: &dyn Probe) -> Result<Forecast> {
         let provider = self.judge.provider;
         let now = provider.packages(machine)?;
-        let works = match self.works(machine, &now)? {
-            Ok(works) => works,
+        let transactions = match self.transactions(machine, &now)? {
+            Ok(transactions) => transactions,
             Err(warnings) => return Ok(Forecast { changes: self.guess(machine, &now)?, warnings }),
         };
         let mut changes = Map::new();
         let held = self.held(machine)?;
-        for mut work in works {
-            work.held = work.targets.iter().any(|target| held.iter().any(|(name, _)| *name == target.name));
-            let work = &work;
-            let laid = self.files.is_empty() || work.targets.iter().all(|target| target.file.is_some());
-            let said = if laid { provider.foresee(machine, work)? } else { None };
+        for mut transaction in transactions {
+            transaction.held =
+                transaction.targets.iter().any(|target| held.iter().any(|(name, _)| *name == target.name));
+            let transaction = &transaction;
+            let laid = self.files.is_empty() || transaction.targets.iter().all(|target| target.file.is_some());
+            let said = if laid { provider.foresee(machine, transaction)? } else { None };
             match said {
                 Some(Ok(found)) => changes.extend(changes::foreseen(&now, &found)),
                 Some(Err(said)) => return Ok(Forecast { changes: self.guess(machine, &now)?, warnings: vec![said] }),
@@ -104,10 +109,10 @@ impl Attempt<'_> {
             }
         }
         // A package that is put there once more may be none that changes.
-        for wish in self.reinstall {
-            let old = changes::text(&now.installed, &wish.name);
-            if !changes.contains_key(&wish.name) {
-                changes.insert(wish.name.as_str(), changes::change(&old, &old));
+        for request in self.reinstall {
+            let old = changes::text(&now.installed, &request.name);
+            if !changes.contains_key(&request.name) {
+                changes.insert(request.name.as_str(), changes::change(&old, &old));
             }
         }
         changes.sort();
@@ -116,27 +121,27 @@ impl Attempt<'_> {
 
     /// Only the packages themselves, each with the newest version if it is known.
     fn guess(&self, machine: &dyn Probe, now: &Packages) -> Result<Map> {
-        let names: Vec<String> = self.targets.iter().map(|wish| wish.name.clone()).collect();
+        let names: Vec<String> = self.targets.iter().map(|request| request.name.clone()).collect();
         let newest = match self.files.is_empty() {
             true => self.judge.provider.candidates(machine, &names, self.options).unwrap_or_default(),
             false => std::collections::BTreeMap::new(),
         };
-        let one = |wish: &Wish| {
-            let file = self.file(wish).map(|found| found.package.version.clone());
-            let new = file.or_else(|| newest.get(&wish.name).filter(|_| wish.version.is_none()).cloned());
-            let old = now.of(machine, self.judge.provider, &wish.name).join(",");
+        let one = |request: &PackageRequest| {
+            let file = self.file(request).map(|found| found.package.version.clone());
+            let new = file.or_else(|| newest.get(&request.name).filter(|_| request.version.is_none()).cloned());
+            let old = now.of(machine, self.judge.provider, &request.name).join(",");
             let new = new.unwrap_or_else(|| "installed".into());
-            (Value::from(wish.name.as_str()), Value::from(changes::change(&old, &new)))
+            (Value::from(request.name.as_str()), Value::from(changes::change(&old, &new)))
         };
         Ok(self.targets.iter().map(one).collect())
     }
 
     /// Does it.
-    pub fn perform(&self, machine: &dyn System) -> Result<Done> {
+    pub fn execute(&self, machine: &dyn System) -> Result<Done> {
         let provider = self.judge.provider;
         let before = provider.packages(machine)?;
-        let works = match self.works(machine, &before)? {
-            Ok(works) => works,
+        let transactions = match self.transactions(machine, &before)? {
+            Ok(transactions) => transactions,
             Err(errors) => {
                 let report = Report { errors, ..Report::default() };
                 return Ok(Done { changes: Map::new(), report, packages: before.installed.clone() });
@@ -153,7 +158,7 @@ impl Attempt<'_> {
         if !held.is_empty() {
             provider.set_hold(machine, &held, false)?;
         }
-        let report = self.run(machine, works);
+        let report = self.run(machine, transactions);
         if !held.is_empty() {
             // Whatever became of it.
             provider.set_hold(machine, &held, true)?;
@@ -162,26 +167,26 @@ impl Attempt<'_> {
         let after = provider.packages(machine)?;
         let mut changes = changes::between(&there(&before), &there(&after));
         if report.errors.is_empty() {
-            for wish in self.reinstall {
-                let text = |packages: &Packages| packages.of(machine, provider, &wish.name).join(",");
-                changes.insert(provider.normal(machine, &wish.name), changes::change(&text(&before), &text(&after)));
+            for request in self.reinstall {
+                let text = |packages: &Packages| packages.of(machine, provider, &request.name).join(",");
+                changes.insert(provider.normal(machine, &request.name), changes::change(&text(&before), &text(&after)));
             }
             changes.sort();
         }
         Ok(Done { changes, report, packages: there(&after) })
     }
 
-    fn run(&self, machine: &dyn System, works: Vec<Work>) -> Result<Report> {
+    fn run(&self, machine: &dyn System, transactions: Vec<Transaction>) -> Result<Report> {
         let provider = self.judge.provider;
         let mut report = Report::default();
-        for mut work in works {
-            let meant = |found: &&Found| work.targets.iter().any(|target| target.name == found.name);
-            let files: Vec<&Found> = self.files.iter().filter(meant).collect();
+        for mut transaction in transactions {
+            let meant = |found: &&PackageFile| transaction.targets.iter().any(|target| target.name == found.name);
+            let files: Vec<&PackageFile> = self.files.iter().filter(meant).collect();
             let laid = Laid::new(machine, &files, provider.ending())?;
             if !files.is_empty() {
-                work.targets.clone_from(&laid.targets);
+                transaction.targets.clone_from(&laid.targets);
             }
-            let said = provider.perform(machine, &work)?;
+            let said = provider.execute(machine, &transaction)?;
             report.warnings.extend(said.warnings);
             report.errors.extend(said.errors);
             if !report.errors.is_empty() {
@@ -195,7 +200,7 @@ impl Attempt<'_> {
     fn held(&self, machine: &dyn Probe) -> Result<Vec<(String, Option<String>)>> {
         let provider = self.judge.provider;
         let now = provider.packages(machine)?;
-        let meant: Vec<&str> = self.targets.iter().chain(self.reinstall).map(|wish| wish.name.as_str()).collect();
+        let meant: Vec<&str> = self.targets.iter().chain(self.reinstall).map(|request| request.name.as_str()).collect();
         if !meant.iter().any(|name| !now.of(machine, provider, name).is_empty()) {
             return Ok(Vec::new());
         }

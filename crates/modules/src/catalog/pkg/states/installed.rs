@@ -1,4 +1,4 @@
-//! `pkg.installed`: packages are there, in the versions that are wished for.
+//! `pkg.installed`: packages are there, in the versions that are requested.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
 use super::super::provider::{Options, Packages, Provider, provider};
-use super::super::sources::{self, Found};
-use super::super::wishes::{self, Wish};
+use super::super::requests::{self, PackageRequest};
+use super::super::sources::{self, PackageFile};
 use super::super::{changes, hold, refresh};
 use super::install::{self, Attempt};
 use super::{Decision, Flag, Join, State, Step, Touches, Verdict, count, joined, problem};
@@ -15,7 +15,7 @@ use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 
-/// Makes sure that packages are installed, and at the versions that are wished for.
+/// Makes sure that packages are installed, and at the versions that are requested.
 ///
 /// ```yaml
 /// nginx:
@@ -55,7 +55,7 @@ pub struct Installed {
     pkgs: Value,
     /// Package files, each `{name: salt://… or http(s)://… or a path}`.
     sources: Value,
-    /// A version that is newer than the wished one will do.
+    /// A version that is newer than the requested one will do.
     allow_updates: Flag,
     /// Not there: files of packages are not verified.
     pkg_verify: Value,
@@ -65,7 +65,7 @@ pub struct Installed {
     /// Taken and ignored: a name is found with and without its architecture.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
-    /// Compare versions without what stands before a colon; unless told, where the wish has no colon.
+    /// Compare versions without what stands before a colon; unless told, where the request has no colon.
     ignore_epoch: Value,
     /// Install once more what is there already.
     reinstall: Flag,
@@ -104,16 +104,16 @@ pub struct Installed {
 /// What looking has shown.
 #[derive(Serialize, Deserialize)]
 pub struct InstallPlan {
-    desired: Vec<Wish>,
-    targets: Vec<Wish>,
-    reinstall: Vec<Wish>,
+    desired: Vec<PackageRequest>,
+    targets: Vec<PackageRequest>,
+    reinstall: Vec<PackageRequest>,
     unpurge: Vec<String>,
-    files: Vec<Found>,
+    files: Vec<PackageFile>,
 }
 
-enum Looked {
+enum InstallDecision {
     Settled(Verdict),
-    Work(Box<InstallPlan>),
+    Transaction(Box<InstallPlan>),
 }
 
 impl State for Installed {
@@ -127,7 +127,7 @@ impl State for Installed {
             return Decision::own(&None::<InstallPlan>, Verdict::would(""));
         }
         match self.find(machine, provider, step)? {
-            Looked::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
+            InstallDecision::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
                 let held = hold::foresee(machine, provider, &self.desired().unwrap_or_default(), self.hold.truth())?;
                 if held.iter().all(|one| one.result == Some(true)) {
                     return Ok(Decision::Settled(with_holds(verdict, &held)));
@@ -135,8 +135,8 @@ impl State for Installed {
                 let nothing = InstallPlan::nothing(self.desired().unwrap_or_default());
                 Decision::own(&Some(Box::new(nothing)), with_holds(verdict, &held))
             }
-            Looked::Settled(verdict) => Ok(Decision::Settled(verdict)),
-            Looked::Work(plan) => {
+            InstallDecision::Settled(verdict) => Ok(Decision::Settled(verdict)),
+            InstallDecision::Transaction(plan) => {
                 let would = if step.test { self.dry(machine, provider, &plan, step)? } else { Verdict::would("") };
                 Decision::own(&Some(plan), would)
             }
@@ -158,11 +158,11 @@ impl State for Installed {
         let plan = match plan {
             Some(plan) => plan,
             None => match self.find(machine, provider, step)? {
-                Looked::Work(plan) => plan,
-                Looked::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
+                InstallDecision::Transaction(plan) => plan,
+                InstallDecision::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
                     Box::new(InstallPlan::nothing(self.desired().unwrap_or_default()))
                 }
-                Looked::Settled(verdict) => return Ok(verdict),
+                InstallDecision::Settled(verdict) => return Ok(verdict),
             },
         };
         self.install(machine, provider, &plan, step)
@@ -174,7 +174,7 @@ impl State for Installed {
 }
 
 impl InstallPlan {
-    fn nothing(desired: Vec<Wish>) -> InstallPlan {
+    fn nothing(desired: Vec<PackageRequest>) -> InstallPlan {
         InstallPlan { desired, targets: Vec::new(), reinstall: Vec::new(), unpurge: Vec::new(), files: Vec::new() }
     }
 }
@@ -196,25 +196,25 @@ impl Installed {
             let text = format!("Invalidly formatted '{which}' parameter. See minion log.");
             return Some(Verdict::bad(text));
         };
-        if let Some(text) = wishes::twice(&self.pkgs, &desired) {
+        if let Some(text) = requests::twice(&self.pkgs, &desired) {
             return Some(Verdict::bad(text));
         }
-        wishes::sound_names(&desired).err().map(|error| Verdict::bad(error.to_string()))
+        requests::sound_names(&desired).err().map(|error| Verdict::bad(error.to_string()))
     }
 
-    fn desired(&self) -> Option<Vec<Wish>> {
+    fn desired(&self) -> Option<Vec<PackageRequest>> {
         if self.pkgs.truth() {
-            return wishes::of_packages(&self.pkgs);
+            return requests::of_packages(&self.pkgs);
         }
         if self.sources.truth() {
-            return wishes::of_sources(&self.sources);
+            return requests::of_sources(&self.sources);
         }
         let version = Some(&self.version).filter(|version| version.truth()).map(ToString::to_string);
-        Some(vec![Wish { name: self.name.clone(), version }])
+        Some(vec![PackageRequest { name: self.name.clone(), version }])
     }
 
     fn wants_latest(&self) -> bool {
-        let latest = |wish: &Wish| wish.version.as_deref() == Some("latest");
+        let latest = |request: &PackageRequest| request.version.as_deref() == Some("latest");
         !self.sources.truth() && self.desired().is_some_and(|all| all.iter().any(latest))
     }
 
@@ -223,7 +223,7 @@ impl Installed {
         Judge { provider, ignore_epoch }
     }
 
-    /// Whether all that is wished for are versions that the lists have as the newest: no need to fetch them.
+    /// Whether all that is requested are versions that the lists have as the newest: no need to fetch them.
     fn is_known(
         &self,
         machine: &dyn Probe,
@@ -231,15 +231,17 @@ impl Installed {
         plan: &Option<Box<InstallPlan>>,
         step: &Step<'_>,
     ) -> Result<bool> {
-        let Some(plan) = plan.as_ref().filter(|plan| plan.targets.iter().all(|wish| wish.version.is_some())) else {
+        let Some(plan) = plan.as_ref().filter(|plan| plan.targets.iter().all(|request| request.version.is_some()))
+        else {
             return Ok(false);
         };
-        let names: Vec<String> = plan.targets.iter().map(|wish| wish.name.clone()).collect();
+        let names: Vec<String> = plan.targets.iter().map(|request| request.name.clone()).collect();
         let newest = provider.candidates(machine, &names, &Options::read(step.low)).unwrap_or_default();
-        Ok(plan.targets.iter().all(|wish| newest.get(&wish.name) == wish.version.as_ref()) && !self.refresh.truth())
+        Ok(plan.targets.iter().all(|request| newest.get(&request.name) == request.version.as_ref())
+            && !self.refresh.truth())
     }
 
-    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Looked> {
+    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<InstallDecision> {
         let mut desired = self.desired().unwrap_or_default();
         let now = provider.packages(machine)?;
         let there = install::there(&now);
@@ -247,7 +249,7 @@ impl Installed {
         let files = match from_files {
             true => match sources::look(machine, provider, &desired, step.saltenv)? {
                 Ok(files) => files,
-                Err(text) => return Ok(Looked::Settled(Verdict::bad(text))),
+                Err(text) => return Ok(InstallDecision::Settled(Verdict::bad(text))),
             },
             false => Vec::new(),
         };
@@ -257,29 +259,31 @@ impl Installed {
         let judge = self.judge(provider);
         let (mut targets, mut reinstall) = (Vec::new(), Vec::new());
         let mut exact = false;
-        for wish in &desired {
-            let installed = there.get(&wish.name).or_else(|| there.get(&provider.normal(machine, &wish.name)));
+        for request in &desired {
+            let installed = there.get(&request.name).or_else(|| there.get(&provider.normal(machine, &request.name)));
             let Some(installed) = installed else {
-                targets.push(wish.clone());
+                targets.push(request.clone());
                 continue;
             };
             if self.reinstall.0 {
-                reinstall.push(wish.clone());
+                reinstall.push(request.clone());
                 continue;
             }
-            let file = files.iter().find(|file| file.name == wish.name).map(|file| &file.package.version);
-            let Some(version) = file.or(wish.version.as_ref()).filter(|version| !version.is_empty()) else { continue };
+            let file = files.iter().find(|file| file.name == request.name).map(|file| &file.package.version);
+            let Some(version) = file.or(request.version.as_ref()).filter(|version| !version.is_empty()) else {
+                continue;
+            };
             exact = true;
             if !judge.fulfilled(installed, version, self.allow_updates.0 && !from_files) {
-                targets.push(wish.clone());
+                targets.push(request.clone());
             }
         }
-        let doomed = |wish: &&Wish| now.purge_desired.contains_key(&wish.name);
-        let unpurge: Vec<String> = desired.iter().filter(doomed).map(|wish| wish.name.clone()).collect();
+        let doomed = |request: &&PackageRequest| now.purge_desired.contains_key(&request.name);
+        let unpurge: Vec<String> = desired.iter().filter(doomed).map(|request| request.name.clone()).collect();
         if targets.is_empty() && reinstall.is_empty() && unpurge.is_empty() {
-            return Ok(Looked::Settled(Verdict::good(already(exact && !from_files))));
+            return Ok(InstallDecision::Settled(Verdict::good(already(exact && !from_files))));
         }
-        Ok(Looked::Work(Box::new(InstallPlan { desired, targets, reinstall, unpurge, files })))
+        Ok(InstallDecision::Transaction(Box::new(InstallPlan { desired, targets, reinstall, unpurge, files })))
     }
 
     /// `latest` becomes the version that it means; none if nobody knows the package.
@@ -288,18 +292,19 @@ impl Installed {
         machine: &dyn Probe,
         provider: &dyn Provider,
         step: &Step<'_>,
-        desired: &mut [Wish],
+        desired: &mut [PackageRequest],
         now: &Packages,
     ) -> Result<()> {
-        let latest = |wish: &Wish| wish.version.as_deref() == Some("latest");
-        let names: Vec<String> = desired.iter().filter(|wish| latest(wish)).map(|wish| wish.name.clone()).collect();
+        let latest = |request: &PackageRequest| request.version.as_deref() == Some("latest");
+        let names: Vec<String> =
+            desired.iter().filter(|request| latest(request)).map(|request| request.name.clone()).collect();
         if names.is_empty() {
             return Ok(());
         }
         let newest = provider.candidates(machine, &names, &Options::read(step.low))?;
-        for wish in desired.iter_mut().filter(|wish| latest(wish)) {
-            let installed = now.of(machine, provider, &wish.name).last();
-            wish.version = match (newest.get(&wish.name), installed) {
+        for request in desired.iter_mut().filter(|request| latest(request)) {
+            let installed = now.of(machine, provider, &request.name).last();
+            request.version = match (newest.get(&request.name), installed) {
                 (Some(newest), Some(installed)) if provider.compare(installed, newest).is_ge() => {
                     Some(installed.clone())
                 }
@@ -349,7 +354,7 @@ impl Installed {
         if !self.hold.is_null() {
             add_holds(&mut changes, &hold::foresee(machine, provider, &plan.desired, self.hold.truth())?);
         }
-        let targets: Vec<Value> = plan.targets.iter().map(|wish| wish.name.as_str().into()).collect();
+        let targets: Vec<Value> = plan.targets.iter().map(|request| request.name.as_str().into()).collect();
         let verdict = Verdict::would(comment.join("\n")).changes(changes).output(joined::TARGETS, targets);
         Ok(Verdict { warnings: forecast.warnings, ..verdict })
     }
@@ -362,7 +367,7 @@ impl Installed {
         step: &Step<'_>,
     ) -> Result<Verdict> {
         let options = Options::read(step.low);
-        let done = self.attempt(provider, plan, &options).perform(machine)?;
+        let done = self.attempt(provider, plan, &options).execute(machine)?;
         let warnings = done.report.warnings;
         if !done.report.errors.is_empty() {
             let verdict = problem("installing package(s)", &done.report.errors, done.changes);
@@ -372,7 +377,7 @@ impl Installed {
         let mut comment = Vec::new();
         let held = match self.hold.is_null() {
             true => Vec::new(),
-            false => hold::perform(machine, provider, &plan.desired, self.hold.truth())?,
+            false => hold::execute(machine, provider, &plan.desired, self.hold.truth())?,
         };
         if !plan.unpurge.is_empty() {
             let undone = unpurged(&*provider.packages(machine)?, &plan.unpurge);
@@ -381,19 +386,25 @@ impl Installed {
             changes.insert("purge_desired", undone);
         }
         let judge = self.judge(provider);
-        let is_right = |wish: &&Wish| {
-            let now =
-                done.packages.get(&wish.name).or_else(|| done.packages.get(&provider.normal(machine, &wish.name)));
-            let file = plan.files.iter().find(|file| file.name == wish.name).map(|file| &file.package.version);
-            let wished = file.or(wish.version.as_ref());
-            now.is_some_and(|now| wished.is_none_or(|wished| judge.fulfilled(now, wished, false)))
+        let is_right = |request: &&PackageRequest| {
+            let now = done
+                .packages
+                .get(&request.name)
+                .or_else(|| done.packages.get(&provider.normal(machine, &request.name)));
+            let file = plan.files.iter().find(|file| file.name == request.name).map(|file| &file.package.version);
+            let wanted = file.or(request.version.as_ref());
+            now.is_some_and(|now| wanted.is_none_or(|wanted| judge.fulfilled(now, wanted, false)))
         };
-        let in_list = |list: &[Wish], wish: &Wish| list.iter().any(|one| one.name == wish.name);
-        let (right, wrong): (Vec<&Wish>, Vec<&Wish>) = plan.desired.iter().partition(is_right);
-        let modified: Vec<Wish> = right.iter().filter(|wish| in_list(&plan.targets, wish)).copied().cloned().collect();
-        let stayed = |wish: &&&Wish| !in_list(&plan.targets, wish) && !in_list(&plan.reinstall, wish);
-        let stayed: Vec<Wish> = right.iter().filter(stayed).copied().cloned().collect();
-        let failed: Vec<Wish> = wrong.into_iter().filter(|wish| in_list(&plan.targets, wish)).cloned().collect();
+        let in_list =
+            |list: &[PackageRequest], request: &PackageRequest| list.iter().any(|one| one.name == request.name);
+        let (right, wrong): (Vec<&PackageRequest>, Vec<&PackageRequest>) = plan.desired.iter().partition(is_right);
+        let modified: Vec<PackageRequest> =
+            right.iter().filter(|request| in_list(&plan.targets, request)).copied().cloned().collect();
+        let stayed =
+            |request: &&&PackageRequest| !in_list(&plan.targets, request) && !in_list(&plan.reinstall, request);
+        let stayed: Vec<PackageRequest> = right.iter().filter(stayed).copied().cloned().collect();
+        let failed: Vec<PackageRequest> =
+            wrong.into_iter().filter(|request| in_list(&plan.targets, request)).cloned().collect();
         if !modified.is_empty() {
             comment.push(installed_text(modified.len(), &self.shown(&modified)));
         }
@@ -403,7 +414,7 @@ impl Installed {
         add_holds(&mut changes, &held);
         if plan.targets.is_empty() && plan.reinstall.is_empty() && plan.unpurge.is_empty() {
             // Nothing but holds: Salt puts them behind what it found.
-            let exact = plan.desired.iter().any(|wish| wish.version.is_some());
+            let exact = plan.desired.iter().any(|request| request.version.is_some());
             return Ok(with_holds(Verdict::good(already(exact && !self.sources.truth())), &held));
         }
         if !stayed.is_empty() {
@@ -421,19 +432,19 @@ impl Installed {
             comment.push(one.comment.clone());
             result = false;
         }
-        for wish in &plan.reinstall {
-            comment.push(format!("Package {} was reinstalled.", self.shown(std::slice::from_ref(wish))));
+        for request in &plan.reinstall {
+            comment.push(format!("Package {} was reinstalled.", self.shown(std::slice::from_ref(request))));
         }
-        let targets: Vec<Value> = plan.targets.iter().map(|wish| wish.name.as_str().into()).collect();
+        let targets: Vec<Value> = plan.targets.iter().map(|request| request.name.as_str().into()).collect();
         let verdict = Verdict::good(comment.join("\n")).changes(changes).output(joined::TARGETS, targets);
         Ok(Verdict { result: Some(result), warnings, ..verdict })
     }
 
     /// With the versions that were asked for; of files only the names.
-    fn shown(&self, wishes: &[Wish]) -> String {
+    fn shown(&self, requests: &[PackageRequest]) -> String {
         match self.sources.truth() {
-            true => names(wishes),
-            false => wishes.iter().map(Wish::shown).collect::<Vec<_>>().join(", "),
+            true => names(requests),
+            false => requests.iter().map(PackageRequest::shown).collect::<Vec<_>>().join(", "),
         }
     }
 }
@@ -460,8 +471,8 @@ pub fn stayed_text(number: usize, shown: &str) -> String {
     }
 }
 
-pub fn names(wishes: &[Wish]) -> String {
-    wishes.iter().map(|wish| wish.name.as_str()).collect::<Vec<_>>().join(", ")
+pub fn names(requests: &[PackageRequest]) -> String {
+    requests.iter().map(|request| request.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn unpurged(packages: &Packages, names: &[String]) -> Map {

@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::super::wishes::{self, Wish};
+use super::super::requests::{self, PackageRequest};
 use super::installed::{already, installed_text, names};
 use super::{Join, Verdict};
 
@@ -17,16 +17,17 @@ pub static REMOVED: Join = Join { key, join, part: |own, whole, test| part(&REMO
 /// How a state speaks of its own packages.
 struct Words {
     /// Nothing was to be done.
-    settled: fn(&[Wish]) -> String,
-    would: fn(&[Wish], &[Wish]) -> String,
-    done: fn(&[Wish], &[Wish]) -> String,
+    settled: fn(&[PackageRequest]) -> String,
+    would: fn(&[PackageRequest], &[PackageRequest]) -> String,
+    done: fn(&[PackageRequest], &[PackageRequest]) -> String,
 }
 
 const INSTALL: Words = Words {
-    settled: |wishes| already(wishes.iter().any(|wish| wish.version.is_some())),
+    settled: |requests| already(requests.iter().any(|request| request.version.is_some())),
     would: |targets, _| format!("The following packages would be installed/updated: {}", names(targets)),
     done: |targets, stayed| {
-        let shown = |wishes: &[Wish]| wishes.iter().map(Wish::shown).collect::<Vec<_>>().join(", ");
+        let shown =
+            |requests: &[PackageRequest]| requests.iter().map(PackageRequest::shown).collect::<Vec<_>>().join(", ");
         let mut comment = vec![installed_text(targets.len(), &shown(targets))];
         if !stayed.is_empty() {
             comment.push(super::installed::stayed_text(stayed.len(), &shown(stayed)));
@@ -59,8 +60,8 @@ const REMOVE: Words = Words {
     done: |targets, stayed| super::uninstall::were("remove", &sorted(targets), &sorted(stayed)),
 };
 
-fn sorted(wishes: &[Wish]) -> String {
-    let mut names: Vec<&str> = wishes.iter().map(|wish| wish.name.as_str()).collect();
+fn sorted(requests: &[PackageRequest]) -> String {
+    let mut names: Vec<&str> = requests.iter().map(|request| request.name.as_str()).collect();
     names.sort_unstable();
     names.join(", ")
 }
@@ -71,7 +72,7 @@ fn key(arguments: &Map) -> Option<String> {
     if alone.iter().any(|name| arguments.get(name).is_some_and(|value| !value.is_null())) {
         return None;
     }
-    wishes::of_arguments(arguments)?;
+    requests::of_arguments(arguments)?;
     let own = ["name", "version", "pkgs"];
     let mut rest: Vec<String> = arguments
         .iter()
@@ -84,35 +85,37 @@ fn key(arguments: &Map) -> Option<String> {
 
 fn join(all: &[&Map]) -> Option<Map> {
     let mut joined = (*all.first()?).clone();
-    let mut wishes: Vec<Wish> = Vec::new();
-    for wish in
-        all.iter().map(|arguments| wishes::of_arguments(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
+    let mut requests: Vec<PackageRequest> = Vec::new();
+    for request in
+        all.iter().map(|arguments| requests::of_arguments(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
     {
-        match wishes.iter().find(|known| known.name == wish.name) {
-            Some(known) if *known == wish => {}
+        match requests.iter().find(|known| known.name == request.name) {
+            Some(known) if *known == request => {}
             // One after another counts.
             Some(_) => return None,
-            None => wishes.push(wish),
+            None => requests.push(request),
         }
     }
     joined.remove("version");
-    joined.insert("pkgs", wishes::to_value(&wishes));
+    joined.insert("pkgs", requests::to_value(&requests));
     Some(joined)
 }
 
 fn part(words: &Words, own: &Map, whole: &Verdict, test: bool) -> Verdict {
-    let wishes = wishes::of_arguments(own).unwrap_or_default();
+    let requests = requests::of_arguments(own).unwrap_or_default();
     let empty = Vec::new();
     let all = whole.outputs.get(TARGETS).and_then(Value::as_list).unwrap_or(&empty);
     let is_target = |name: &str| all.iter().any(|target| target.as_str() == Some(name));
-    let (targets, stayed): (Vec<Wish>, Vec<Wish>) = wishes.into_iter().partition(|wish| is_target(&wish.name));
+    let (targets, stayed): (Vec<PackageRequest>, Vec<PackageRequest>) =
+        requests.into_iter().partition(|request| is_target(&request.name));
     if targets.is_empty() {
-        let all: Vec<Wish> = stayed;
+        let all: Vec<PackageRequest> = stayed;
         return Verdict::good((words.settled)(&all));
     }
     // What came along belongs to the step with the first of the packages, as if it had run first.
-    let leads = all.first().and_then(Value::as_str).is_some_and(|first| targets.iter().any(|wish| wish.name == first));
-    let is_own = |name: &str| targets.iter().any(|wish| wish.name == name || plain(&wish.name) == name);
+    let leads =
+        all.first().and_then(Value::as_str).is_some_and(|first| targets.iter().any(|request| request.name == first));
+    let is_own = |name: &str| targets.iter().any(|request| request.name == name || plain(&request.name) == name);
     let others = |name: &str| all.iter().filter_map(Value::as_str).any(|other| other == name || plain(other) == name);
     let own = |changes: &Map| -> Map {
         let own = changes.iter().filter(|(name, _)| {
@@ -130,7 +133,7 @@ fn part(words: &Words, own: &Map, whole: &Verdict, test: bool) -> Verdict {
         _ => own(&whole.changes),
     };
     let comment = if test { (words.would)(&targets, &stayed) } else { (words.done)(&targets, &stayed) };
-    let targets: Vec<Value> = targets.iter().map(|wish| wish.name.as_str().into()).collect();
+    let targets: Vec<Value> = targets.iter().map(|request| request.name.as_str().into()).collect();
     Verdict {
         result: (!test).then_some(true),
         comment,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::condition::Judge;
 use super::super::provider::{Options, Provider, provider};
 use super::super::refresh;
-use super::super::wishes::{self, Wish};
+use super::super::requests::{self, PackageRequest};
 use super::install::Attempt;
 use super::{Decision, Flag, Join, State, Step, Touches, Verdict, joined, problem};
 use crate::Result;
@@ -77,7 +77,7 @@ pub struct Latest {
 #[derive(Serialize, Deserialize)]
 pub struct UpgradePlan {
     /// With the versions that they shall have.
-    targets: Vec<Wish>,
+    targets: Vec<PackageRequest>,
     /// Those that are as new as can be, and the versions that they have.
     stay: Vec<(String, String)>,
 }
@@ -137,16 +137,16 @@ impl Latest {
         let Some(desired) = self.desired() else {
             return Some(Verdict::bad("Invalidly formatted \"pkgs\" parameter. See minion log."));
         };
-        if let Some(text) = wishes::twice(&self.pkgs, &desired) {
+        if let Some(text) = requests::twice(&self.pkgs, &desired) {
             return Some(Verdict::bad(text));
         }
-        wishes::sound_names(&desired).err().map(|error| Verdict::bad(error.to_string()))
+        requests::sound_names(&desired).err().map(|error| Verdict::bad(error.to_string()))
     }
 
-    fn desired(&self) -> Option<Vec<Wish>> {
+    fn desired(&self) -> Option<Vec<PackageRequest>> {
         match self.pkgs.truth() {
-            true => wishes::of_packages(&self.pkgs),
-            false => Some(vec![Wish { name: self.name.clone(), version: None }]),
+            true => requests::of_packages(&self.pkgs),
+            false => Some(vec![PackageRequest { name: self.name.clone(), version: None }]),
         }
     }
 
@@ -157,8 +157,8 @@ impl Latest {
         provider: &dyn Provider,
         step: &Step<'_>,
     ) -> Result<Result<UpgradePlan, Verdict>> {
-        let desired = wishes::normal(machine, provider, self.desired().unwrap_or_default());
-        let names: Vec<String> = desired.iter().map(|wish| wish.name.clone()).collect();
+        let desired = requests::normal(machine, provider, self.desired().unwrap_or_default());
+        let names: Vec<String> = desired.iter().map(|request| request.name.clone()).collect();
         let newest = match provider.candidates(machine, &names, &Options::read(step.low)) {
             Ok(newest) => newest,
             Err(error) => {
@@ -176,7 +176,7 @@ impl Latest {
                 (Some(newest), installed)
                     if !installed.iter().any(|version| provider.compare(version, newest).is_ge()) =>
                 {
-                    targets.push(Wish { name, version: Some(newest.clone()) });
+                    targets.push(PackageRequest { name, version: Some(newest.clone()) });
                 }
                 (_, installed) => stay.push((name, installed.join(","))),
             }
@@ -190,7 +190,12 @@ impl Latest {
         Ok(Ok(UpgradePlan { targets, stay }))
     }
 
-    fn attempt<'a>(&self, provider: &'a dyn Provider, targets: &'a [Wish], options: &'a Options) -> Attempt<'a> {
+    fn attempt<'a>(
+        &self,
+        provider: &'a dyn Provider,
+        targets: &'a [PackageRequest],
+        options: &'a Options,
+    ) -> Attempt<'a> {
         let judge = Judge { provider, ignore_epoch: None };
         Attempt { judge, options, targets, reinstall: &[], files: &[], update_holds: self.update_holds.0 }
     }
@@ -204,7 +209,7 @@ impl Latest {
     ) -> Result<Verdict> {
         let options = Options::read(step.low);
         let forecast = self.attempt(provider, &asked(provider, &plan.targets), &options).foresee(machine)?;
-        let names = sorted(plan.targets.iter().map(|wish| wish.name.clone()));
+        let names = sorted(plan.targets.iter().map(|request| request.name.clone()));
         let mut comment = vec![format!("The following packages would be installed/upgraded: {}", names.join(", "))];
         if !plan.stay.is_empty() {
             let shown = sorted(plan.stay.iter().map(|(name, version)| format!("{name} ({version})")));
@@ -225,19 +230,19 @@ impl Latest {
         step: &Step<'_>,
     ) -> Result<Verdict> {
         let options = Options::read(step.low);
-        let done = self.attempt(provider, &asked(provider, &plan.targets), &options).perform(machine)?;
+        let done = self.attempt(provider, &asked(provider, &plan.targets), &options).execute(machine)?;
         let warnings = done.report.warnings;
         if !done.report.errors.is_empty() {
             let inner = problem("installing package(s)", &done.report.errors, done.changes);
             let comment = format!("An error was encountered while installing package(s): {}", inner.comment);
             return Ok(Verdict { comment, warnings, ..inner });
         }
-        let updated = |wish: &&Wish| {
-            let new = done.changes.get(&wish.name).and_then(|change| change.as_map()?.get("new")?.as_str());
-            new.is_some_and(|new| new.split(',').any(|version| Some(version) == wish.version.as_deref()))
+        let updated = |request: &&PackageRequest| {
+            let new = done.changes.get(&request.name).and_then(|change| change.as_map()?.get("new")?.as_str());
+            new.is_some_and(|new| new.split(',').any(|version| Some(version) == request.version.as_deref()))
         };
-        let (good, failed): (Vec<&Wish>, Vec<&Wish>) = plan.targets.iter().partition(updated);
-        let names = |all: Vec<&Wish>| sorted(all.into_iter().map(|wish| wish.name.clone())).join(", ");
+        let (good, failed): (Vec<&PackageRequest>, Vec<&PackageRequest>) = plan.targets.iter().partition(updated);
+        let names = |all: Vec<&PackageRequest>| sorted(all.into_iter().map(|request| request.name.clone())).join(", ");
         let result = Some(failed.is_empty());
         let mut comment = Vec::new();
         if !failed.is_empty() {
@@ -258,12 +263,12 @@ impl Latest {
     }
 }
 
-pub fn up_to_date(wishes: &[Wish]) -> String {
-    match wishes {
-        [wish] => format!("Package {} is already up-to-date", wish.name),
-        wishes if wishes.len() > 10 => format!("All {} packages are up-to-date.", wishes.len()),
-        wishes => {
-            let names = sorted(wishes.iter().map(|wish| wish.name.clone()));
+pub fn up_to_date(requests: &[PackageRequest]) -> String {
+    match requests {
+        [request] => format!("Package {} is already up-to-date", request.name),
+        requests if requests.len() > 10 => format!("All {} packages are up-to-date.", requests.len()),
+        requests => {
+            let names = sorted(requests.iter().map(|request| request.name.clone()));
             format!("All packages are up-to-date ({}).", names.join(", "))
         }
     }
@@ -276,11 +281,11 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Most managers take the newest by themselves.
-fn asked(provider: &dyn Provider, targets: &[Wish]) -> Vec<Wish> {
-    let version = |wish: &Wish| wish.version.clone().filter(|_| !provider.install_upgrades());
-    targets.iter().map(|wish| Wish { name: wish.name.clone(), version: version(wish) }).collect()
+fn asked(provider: &dyn Provider, targets: &[PackageRequest]) -> Vec<PackageRequest> {
+    let version = |request: &PackageRequest| request.version.clone().filter(|_| !provider.install_upgrades());
+    targets.iter().map(|request| PackageRequest { name: request.name.clone(), version: version(request) }).collect()
 }
 
-fn targets(wishes: &[Wish]) -> Vec<Value> {
-    wishes.iter().map(|wish| wish.name.as_str().into()).collect()
+fn targets(requests: &[PackageRequest]) -> Vec<Value> {
+    requests.iter().map(|request| request.name.as_str().into()).collect()
 }

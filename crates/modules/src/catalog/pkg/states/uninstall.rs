@@ -5,8 +5,8 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
-use super::super::provider::{Options, Packages, Provider, Target, Verb, Work, provider};
-use super::super::wishes::{self, Wish};
+use super::super::provider::{Options, Packages, Provider, Target, Transaction, Verb, provider};
+use super::super::requests::{self, PackageRequest};
 use super::super::{changes, provider::Report};
 use super::{Decision, Join, State, Step, Touches, Verdict, joined, problem};
 use crate::Result;
@@ -74,7 +74,7 @@ impl State for Removed {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: UninstallPlan = plan.into_own()?;
-        self.order().perform(plan, machine)
+        self.order().execute(plan, machine)
     }
 
     fn touches(&self) -> Touches {
@@ -90,7 +90,7 @@ impl State for Purged {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: UninstallPlan = plan.into_own()?;
-        self.order().perform(plan, machine)
+        self.order().execute(plan, machine)
     }
 
     fn touches(&self) -> Touches {
@@ -123,9 +123,9 @@ struct Order<'a> {
 
 #[derive(Serialize, Deserialize)]
 pub struct UninstallPlan {
-    wishes: Vec<Wish>,
+    requests: Vec<PackageRequest>,
     targets: Vec<String>,
-    work: Work,
+    transaction: Transaction,
 }
 
 impl Order<'_> {
@@ -134,8 +134,8 @@ impl Order<'_> {
     }
 
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<UninstallPlan>> {
-        let wishes = match self.wishes() {
-            Ok(wishes) => wishes,
+        let requests = match self.requests() {
+            Ok(requests) => requests,
             Err(verdict) => return Ok(Decision::Settled(verdict)),
         };
         let provider = provider(machine)?;
@@ -144,10 +144,10 @@ impl Order<'_> {
         let judge = Judge { provider, ignore_epoch };
         let mut exact = false;
         let mut targets = Vec::new();
-        for wish in &wishes {
-            let name = found(machine, provider, &now, &wish.name);
+        for request in &requests {
+            let name = found(machine, provider, &now, &request.name);
             let left = self.purge && now.removed.contains_key(&name);
-            let there = super::install::there(&now).get(&name).is_some_and(|versions| match &wish.version {
+            let there = super::install::there(&now).get(&name).is_some_and(|versions| match &request.version {
                 None => true,
                 Some(version) => {
                     exact = true;
@@ -164,34 +164,34 @@ impl Order<'_> {
             return Ok(Decision::Settled(Verdict::good(text)));
         }
         let target = |name: &String| Target { name: name.clone(), version: None, file: None };
-        let work = Work {
+        let transaction = Transaction {
             verb: if self.purge { Verb::Purge } else { Verb::Remove },
             targets: targets.iter().map(target).collect(),
             downgrade: false,
             held: false,
             options: Options::read(step.low),
         };
-        let plan = UninstallPlan { wishes, targets, work };
+        let plan = UninstallPlan { requests, targets, transaction };
         let would = if step.test { self.dry(machine, provider, &now, &plan)? } else { Verdict::would("") };
         Ok(Decision::Change(plan, would))
     }
 
     #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
-    fn wishes(&self) -> Result<Vec<Wish>, Verdict> {
-        let wishes = match self.pkgs.truth() {
-            true => wishes::of_packages(self.pkgs)
-                .filter(|wishes| !wishes.is_empty())
+    fn requests(&self) -> Result<Vec<PackageRequest>, Verdict> {
+        let requests = match self.pkgs.truth() {
+            true => requests::of_packages(self.pkgs)
+                .filter(|requests| !requests.is_empty())
                 .ok_or_else(|| Verdict::bad("Invalidly formatted pkgs parameter. See minion log."))?,
             false => {
                 let version = Some(self.version).filter(|version| version.truth()).map(ToString::to_string);
-                vec![Wish { name: self.name.to_owned(), version }]
+                vec![PackageRequest { name: self.name.to_owned(), version }]
             }
         };
-        if let Some(text) = wishes::twice(self.pkgs, &wishes) {
+        if let Some(text) = requests::twice(self.pkgs, &requests) {
             return Err(Verdict::bad(format!("An error was encountered while parsing targets: {text}")));
         }
-        wishes::sound_names(&wishes).map_err(|error| Verdict::bad(error.to_string()))?;
-        Ok(wishes)
+        requests::sound_names(&requests).map_err(|error| Verdict::bad(error.to_string()))?;
+        Ok(requests)
     }
 
     fn dry(
@@ -210,7 +210,7 @@ impl Order<'_> {
             };
             plan.targets.iter().map(one).collect::<Map>()
         };
-        Ok(match provider.foresee(machine, &plan.work)? {
+        Ok(match provider.foresee(machine, &plan.transaction)? {
             Some(Ok(found)) if self.purge && provider.keeps_configuration() => {
                 verdict.changes(changes::foreseen_purge(now, &found))
             }
@@ -220,10 +220,10 @@ impl Order<'_> {
         })
     }
 
-    fn perform(&self, plan: UninstallPlan, machine: &dyn System) -> Result<Verdict> {
+    fn execute(&self, plan: UninstallPlan, machine: &dyn System) -> Result<Verdict> {
         let provider = provider(machine)?;
         let before = provider.packages(machine)?;
-        let Report { errors, warnings } = provider.perform(machine, &plan.work)?;
+        let Report { errors, warnings } = provider.execute(machine, &plan.transaction)?;
         let after = provider.packages(machine)?;
         let there = super::install::there;
         let installed = changes::between(&there(&before), &there(&after));
@@ -242,10 +242,10 @@ impl Order<'_> {
             let text = format!("The following packages failed to {}: {}.", self.action(), failed.join(", "));
             return Ok(Verdict { warnings, ..Verdict::bad(text).changes(changes) });
         }
-        let others = |wish: &&Wish| {
-            !plan.targets.contains(&wish.name) && !plan.targets.contains(&provider.normal(machine, &wish.name))
+        let others = |request: &&PackageRequest| {
+            !plan.targets.contains(&request.name) && !plan.targets.contains(&provider.normal(machine, &request.name))
         };
-        let mut others: Vec<&str> = plan.wishes.iter().filter(others).map(|wish| wish.name.as_str()).collect();
+        let mut others: Vec<&str> = plan.requests.iter().filter(others).map(|request| request.name.as_str()).collect();
         others.sort_unstable();
         let text = were(self.action(), &plan.targets.join(", "), &others.join(", "));
         let verdict = Verdict::good(text).changes(changes).output(joined::TARGETS, names(&plan.targets));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::provider::{Options, Provider, Target, Verb, Work, provider};
-use super::super::wishes;
+use super::super::provider::{Options, Provider, Target, Transaction, Verb, provider};
+use super::super::requests;
 use super::super::{changes, refresh};
 use super::{Decision, Flag, State, Step, Touches, Verdict, problem};
 use crate::Result;
@@ -56,14 +56,14 @@ impl State for Uptodate {
             return Ok(Decision::Settled(Verdict::bad("refresh must be either True or False")));
         }
         if !step.test && self.refresh.truth() {
-            return Decision::own(&None::<Work>, Verdict::would(""));
+            return Decision::own(&None::<Transaction>, Verdict::would(""));
         }
         let provider = provider(machine)?;
         match self.find(machine, provider, step)? {
             Err(verdict) => Ok(Decision::Settled(verdict)),
-            Ok((work, new)) => {
+            Ok((transaction, new)) => {
                 let now = provider.packages(machine)?;
-                let changes = match provider.foresee(machine, &work).ok().flatten() {
+                let changes = match provider.foresee(machine, &transaction).ok().flatten() {
                     Some(Ok(found)) if step.test => changes::foreseen(&now, &found),
                     _ => {
                         let one = |(name, new): (&String, &String)| {
@@ -73,35 +73,35 @@ impl State for Uptodate {
                         new.iter().map(one).collect::<Map>()
                     }
                 };
-                Decision::own(&Some(work), Verdict::would("System update will be performed").changes(changes))
+                Decision::own(&Some(transaction), Verdict::would("System update will be performed").changes(changes))
             }
         }
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
-        let work: Option<Work> = plan.into_own()?;
+        let transaction: Option<Transaction> = plan.into_own()?;
         let provider = provider(machine)?;
-        let work = match work {
-            Some(work) => work,
+        let transaction = match transaction {
+            Some(transaction) => transaction,
             None => {
                 let seconds = super::joined::seconds(&self.cache_valid_time);
                 if let Err(said) = refresh::refresh(machine, provider, seconds)? {
                     return Ok(Verdict::bad(said));
                 }
                 match self.find(machine, provider, step)? {
-                    Ok((work, _)) => work,
+                    Ok((transaction, _)) => transaction,
                     Err(verdict) => return Ok(verdict),
                 }
             }
         };
         let before = provider.packages(machine)?;
-        let report = provider.perform(machine, &work)?;
+        let report = provider.execute(machine, &transaction)?;
         let after = provider.packages(machine)?;
         let changes = changes::between(&before.installed, &after.installed);
         let verdict = match report.errors.is_empty() {
             false => problem("upgrading packages", &report.errors, changes),
             true => {
-                let missing = work.targets.iter().filter(|target| !changes.contains_key(&target.name));
+                let missing = transaction.targets.iter().filter(|target| !changes.contains_key(&target.name));
                 let missing: Vec<&str> = missing.map(|target| target.name.as_str()).collect();
                 match missing.is_empty() {
                     true => Verdict::good("Upgrade ran successfully").changes(changes),
@@ -121,12 +121,17 @@ impl State for Uptodate {
 }
 
 /// What is to be done, and the versions that it brings.
-type Found = (Work, BTreeMap<String, String>);
+type UpgradeSet = (Transaction, BTreeMap<String, String>);
 
 impl Uptodate {
     /// The work and the new versions; a verdict if there is nothing to do.
     #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
-    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<Result<Found, Verdict>> {
+    fn find(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn Provider,
+        step: &Step<'_>,
+    ) -> Result<Result<UpgradeSet, Verdict>> {
         let options = Options::read(step.low);
         let mut new = match provider.upgrades(machine, &options, self.dist_upgrade.0)? {
             Ok(new) => new,
@@ -134,19 +139,19 @@ impl Uptodate {
         };
         let mut targets = Vec::new();
         if self.pkgs.as_list().is_some() {
-            let Some(only) = wishes::of_packages(&self.pkgs) else {
+            let Some(only) = requests::of_packages(&self.pkgs) else {
                 return Ok(Err(Verdict::bad("Invalidly formatted \"pkgs\" parameter. See minion log.")));
             };
-            if let Err(error) = wishes::sound_names(&only) {
+            if let Err(error) = requests::sound_names(&only) {
                 return Ok(Err(Verdict::bad(error.to_string())));
             }
-            new.retain(|name, _| only.iter().any(|wish| wish.name == *name));
+            new.retain(|name, _| only.iter().any(|request| request.name == *name));
             targets.extend(new.keys().map(|name| Target { name: name.clone(), version: None, file: None }));
         }
         if new.is_empty() {
             return Ok(Err(Verdict::good("System is already up-to-date")));
         }
         let verb = if self.dist_upgrade.0 && targets.is_empty() { Verb::DistUpgrade } else { Verb::Upgrade };
-        Ok(Ok((Work { verb, targets, downgrade: false, held: false, options }, new)))
+        Ok(Ok((Transaction { verb, targets, downgrade: false, held: false, options }, new)))
     }
 }

@@ -38,7 +38,7 @@ pub struct Sources {
 
 /// What shall be there.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct RepositorySpec {
     line: Line,
     pub file: Option<String>,
     pub components: Option<Vec<String>>,
@@ -51,10 +51,10 @@ pub struct Wish {
     pub comments: Option<String>,
 }
 
-impl Wish {
-    pub fn new(name: &str) -> Result<Wish> {
+impl RepositorySpec {
+    pub fn new(name: &str) -> Result<RepositorySpec> {
         match Line::read(name) {
-            Some(line) => Ok(Wish { disabled: line.disabled, line, ..Wish::default() }),
+            Some(line) => Ok(RepositorySpec { disabled: line.disabled, line, ..RepositorySpec::default() }),
             None => Err(Error::arguments(format!(
                 "Name {name} is not valid. This must be the complete repo entry as seen in the sources file"
             ))),
@@ -177,38 +177,38 @@ impl Sources {
 
     /// The first that the name of a repository means.
     pub fn find(&self, name: &str) -> Result<Option<Map>> {
-        let wish = Wish::new(name)?;
+        let request = RepositorySpec::new(name)?;
         let fits = |found: &Map| {
             let text = |key: &str| found.get(key).and_then(Value::as_str).unwrap_or_default();
             let components = found.get("comps").and_then(Value::as_list).unwrap_or_default();
             let has = |one: &String| components.iter().any(|known| known.as_str() == Some(one));
-            text("type") == wish.line.kind
-                && text("uri").trim_end_matches('/') == wish.line.uri.trim_end_matches('/')
-                && text("dist") == wish.line.suite
-                && (wish.line.components.is_empty() || wish.line.components.iter().any(has))
+            text("type") == request.line.kind
+                && text("uri").trim_end_matches('/') == request.line.uri.trim_end_matches('/')
+                && text("dist") == request.line.suite
+                && (request.line.components.is_empty() || request.line.components.iter().any(has))
         };
         Ok(self.all().into_iter().find(fits))
     }
 
     /// Puts it there, in place of what it means already.
-    pub fn put(&mut self, wish: &Wish) {
+    pub fn put(&mut self, request: &RepositorySpec) {
         for file in &mut self.files {
             for entry in &mut file.entries {
-                if !entry.is_meant(wish) {
+                if !entry.is_meant(request) {
                     continue;
                 }
                 *entry = match entry {
-                    Entry::Section(section) => Entry::Section(wish.apply_section(Some(section))),
-                    Entry::Line(line) => Entry::Line(wish.apply_line(Some(line))),
+                    Entry::Section(section) => Entry::Section(request.apply_section(Some(section))),
+                    Entry::Line(line) => Entry::Line(request.apply_line(Some(line))),
                     Entry::Other(text) => Entry::Other(text.clone()),
                 };
                 return;
             }
         }
-        let path = PathBuf::from(wish.file.as_deref().unwrap_or(MAIN));
+        let path = PathBuf::from(request.file.as_deref().unwrap_or(MAIN));
         let new = match is_new_form(&path) {
-            true => Entry::Section(wish.apply_section(None)),
-            false => Entry::Line(wish.apply_line(None)),
+            true => Entry::Section(request.apply_section(None)),
+            false => Entry::Line(request.apply_line(None)),
         };
         match self.files.iter_mut().find(|file| file.path == path) {
             Some(file) => file.entries.push(new),
@@ -228,28 +228,28 @@ impl Sources {
 
     /// Takes it away; false if there is none like it.
     pub fn take(&mut self, name: &str) -> Result<bool> {
-        let wish = Wish::new(name)?;
-        let wished = &wish.line;
+        let request = RepositorySpec::new(name)?;
+        let wanted = &request.line;
         let mut found = false;
         for file in &mut self.files {
             file.entries.retain_mut(|entry| {
                 let same = |list: &[String], word: &str| list.iter().any(|one| one == word);
-                let uri = wished.uri.trim_end_matches('/');
+                let uri = wanted.uri.trim_end_matches('/');
                 let uris = entry.uris();
-                let fits = same(&entry.kinds(), &wished.kind)
-                    && entry.architectures() == wished.architectures()
+                let fits = same(&entry.kinds(), &wanted.kind)
+                    && entry.architectures() == wanted.architectures()
                     && uris.iter().any(|one| one.trim_end_matches('/') == uri)
-                    && same(&entry.suites(), &wished.suite);
+                    && same(&entry.suites(), &wanted.suite);
                 if !fits {
                     return true;
                 }
                 let components = entry.components();
                 let left: Vec<String> =
-                    components.iter().filter(|one| !wished.components.contains(one)).cloned().collect();
-                let equal = left.is_empty() && components.len() == wished.components.len();
+                    components.iter().filter(|one| !wanted.components.contains(one)).cloned().collect();
+                let equal = left.is_empty() && components.len() == wanted.components.len();
                 if equal {
                     found = true;
-                    return entry.drop_suite(&wished.suite);
+                    return entry.drop_suite(&wanted.suite);
                 }
                 if left.len() == components.len() {
                     return true;
@@ -368,16 +368,16 @@ impl Entry {
         !left.is_empty()
     }
 
-    /// Whether a wish is about it.
-    fn is_meant(&self, wish: &Wish) -> bool {
-        let wished = &wish.line;
-        let uri = wished.uri.trim_end_matches('/');
-        let fits = self.kinds().contains(&wished.kind)
+    /// Whether a request is about it.
+    fn is_meant(&self, request: &RepositorySpec) -> bool {
+        let wanted = &request.line;
+        let uri = wanted.uri.trim_end_matches('/');
+        let fits = self.kinds().contains(&wanted.kind)
             && self.uris().iter().any(|one| one.trim_end_matches('/') == uri)
-            && self.suites().contains(&wished.suite);
+            && self.suites().contains(&wanted.suite);
         let components = self.components();
-        let shared = || wished.components.iter().chain(wish.components()).any(|one| components.contains(one));
-        fits && (components.is_empty() || shared() || self.architectures() != wish.architectures())
+        let shared = || wanted.components.iter().chain(request.components()).any(|one| components.contains(one));
+        fits && (components.is_empty() || shared() || self.architectures() != request.architectures())
     }
 
     fn described(&self, file: &Path) -> Vec<Map> {

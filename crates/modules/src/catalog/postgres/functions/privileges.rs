@@ -40,8 +40,8 @@ impl Function for HasPrivileges {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
-        let wished = privileges::wished(&self.privileges, object.kind)?;
-        object.allows(machine, &server, &self.name, &wished, self.grant_option.0)
+        let wanted = privileges::wanted(&self.privileges, object.kind)?;
+        object.allows(machine, &server, &self.name, &wanted, self.grant_option.0)
     }
 }
 
@@ -75,12 +75,12 @@ impl Function for PrivilegesGrant {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
-        let wished = privileges::wished(&self.privileges, object.kind)?;
+        let wanted = privileges::wanted(&self.privileges, object.kind)?;
 
-        if object.allows(machine, &server, &self.name, &wished, self.grant_option.0)? {
+        if object.allows(machine, &server, &self.name, &wanted, self.grant_option.0)? {
             return Ok(false);
         }
-        server.must(machine, &format!("{};", object.grant(&self.name, &wished, self.grant_option.0)?), &[])?;
+        server.must(machine, &format!("{};", object.grant(&self.name, &wanted, self.grant_option.0)?), &[])?;
         Ok(true)
     }
 }
@@ -145,12 +145,12 @@ impl Function for PrivilegesRevoke {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
-        let wished = privileges::wished(&self.privileges, object.kind)?;
+        let wanted = privileges::wanted(&self.privileges, object.kind)?;
 
-        if !object.allows_some(machine, &server, &self.name, &wished)? {
+        if !object.allows_some(machine, &server, &self.name, &wanted)? {
             return Ok(false);
         }
-        server.must(machine, &format!("{};", object.revoke(&self.name, &wished)?), &[])?;
+        server.must(machine, &format!("{};", object.revoke(&self.name, &wanted)?), &[])?;
         Ok(true)
     }
 }

@@ -6,7 +6,7 @@ use rocksalt_macros::function;
 use super::super::Function;
 use super::super::client::{Names, Server};
 use super::super::quote::identifier;
-use super::super::role::{self, Difference, Wish};
+use super::super::role::{self, Difference, RoleSpec};
 use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -47,7 +47,7 @@ impl Function for GroupCreate {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
-        let wish = Wish {
+        let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
             superuser: self.superuser,
@@ -64,8 +64,8 @@ impl Function for GroupCreate {
         if role::find(machine, &server, &self.groupname, false)?.is_some() {
             return Ok(false);
         }
-        let difference = wish.create(machine, &server, &self.groupname, false)?;
-        perform(machine, &server, &difference)
+        let difference = request.create(machine, &server, &self.groupname, false)?;
+        carry_out(machine, &server, &difference)
     }
 }
 
@@ -131,7 +131,7 @@ impl Function for GroupUpdate {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
-        let wish = Wish {
+        let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
             superuser: self.superuser,
@@ -146,8 +146,8 @@ impl Function for GroupUpdate {
         };
 
         let Some(role) = role::find(machine, &server, &self.groupname, false)? else { return Ok(false) };
-        let difference = wish.update(machine, &server, &self.groupname, &role)?;
-        perform(machine, &server, &difference)
+        let difference = request.update(machine, &server, &self.groupname, &role)?;
+        carry_out(machine, &server, &difference)
     }
 }
 
@@ -189,7 +189,7 @@ impl Function for UserCreate {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
-        let wish = Wish {
+        let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
             superuser: self.superuser,
@@ -206,8 +206,8 @@ impl Function for UserCreate {
         if role::find(machine, &server, &self.username, false)?.is_some() {
             return Ok(false);
         }
-        let difference = wish.create(machine, &server, &self.username, true)?;
-        perform(machine, &server, &difference)
+        let difference = request.create(machine, &server, &self.username, true)?;
+        carry_out(machine, &server, &difference)
     }
 }
 
@@ -275,7 +275,7 @@ impl Function for UserUpdate {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = Server::of(machine, &self.kwargs, Names::Function)?;
-        let wish = Wish {
+        let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
             superuser: self.superuser,
@@ -290,8 +290,8 @@ impl Function for UserUpdate {
         };
 
         let Some(role) = role::find(machine, &server, &self.username, false)? else { return Ok(false) };
-        let difference = wish.update(machine, &server, &self.username, &role)?;
-        perform(machine, &server, &difference)
+        let difference = request.update(machine, &server, &self.username, &role)?;
+        carry_out(machine, &server, &difference)
     }
 }
 
@@ -364,7 +364,7 @@ impl Function for UserList {
     }
 }
 
-fn perform(machine: &dyn System, server: &Server, difference: &Difference) -> Result<bool> {
+fn carry_out(machine: &dyn System, server: &Server, difference: &Difference) -> Result<bool> {
     let secrets: Vec<&str> = difference.secrets.iter().map(String::as_str).collect();
     server.must(machine, &difference.statements, &secrets)?;
     Ok(true)

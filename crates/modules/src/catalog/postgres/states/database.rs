@@ -50,8 +50,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -82,13 +82,13 @@ impl Present {
             };
             return decided(&server, plan.decide(format!("Database {name} is set to be created"))?, Vec::new());
         };
-        let other = |wished: &Option<String>, key: &str| {
-            wished.as_deref().is_some_and(|wished| !wished.is_empty() && wished != text(&row, key))
+        let other = |wanted: &Option<String>, key: &str| {
+            wanted.as_deref().is_some_and(|wanted| !wanted.is_empty() && wanted != text(&row, key))
         };
         let encoding_differs = self
             .encoding
             .as_deref()
-            .is_some_and(|wished| !wished.is_empty() && encoding(wished) != encoding(text(&row, "Encoding")));
+            .is_some_and(|wanted| !wanted.is_empty() && encoding(wanted) != encoding(text(&row, "Encoding")));
         if encoding_differs || other(&self.lc_collate, "Collate") || other(&self.lc_ctype, "Ctype") {
             return settled(Verdict::bad(format!(
                 "Database {name} has wrong parameters which couldn't be changed on fly."
@@ -184,8 +184,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::state;
 use super::client::Server;
-use super::role::Wish;
+use super::role::RoleSpec;
 use super::sql::{SqlPlan, settled};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
 use crate::Result;
@@ -44,9 +44,9 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    fn perform(self, machine: &dyn System) -> Result<Verdict> {
+    fn carry_out(self, machine: &dyn System) -> Result<Verdict> {
         let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
-        self.plan.perform(machine, &|statement: &str| self.server.tell(machine, &format!("{statement};"), &secrets))
+        self.plan.carry_out(machine, &|statement: &str| self.server.tell(machine, &format!("{statement};"), &secrets))
     }
 }
 
@@ -61,13 +61,13 @@ fn role_decision(
     name: &str,
     kind: &str,
     login: bool,
-    wish: &Wish<'_>,
+    request: &RoleSpec<'_>,
     found: Option<Map>,
 ) -> Result<Decision<ServerPlan>> {
     let title = if kind == "user" { "User" } else { "Group" };
     let (mode, difference) = match &found {
-        None => ("create", wish.create(machine, &server, name, login)?),
-        Some(role) => ("update", wish.update(machine, &server, name, role)?),
+        None => ("create", request.create(machine, &server, name, login)?),
+        Some(role) => ("update", request.update(machine, &server, name, role)?),
     };
     if found.is_some() && difference.update.is_empty() {
         return settled(Verdict::good(format!("{title} {name} is already present")));

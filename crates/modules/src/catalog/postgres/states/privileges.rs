@@ -50,8 +50,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -64,15 +64,15 @@ impl Present {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
-        let wished = privileges::wished(&self.privileges, object.kind)?;
+        let wanted = privileges::wanted(&self.privileges, object.kind)?;
         let told = told(&self.object_name, object.kind, &self.privileges);
 
         let passed = self.grant_option.unwrap_or_default();
-        if object.allows(machine, &server, name, &wished, passed)? {
+        if object.allows(machine, &server, name, &wanted, passed)? {
             return settled(Verdict::good("The requested privilege(s) are already set"));
         }
         let plan = SqlPlan {
-            statements: vec![object.grant(name, &wished, passed)?],
+            statements: vec![object.grant(name, &wanted, passed)?],
             done: Verdict::good(format!("The privilege(s): {told} have been granted to {name}"))
                 .change(name.as_str(), "Present"),
             failed: format!("Failed to grant privilege(s): {told} to {name}"),
@@ -118,8 +118,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -132,14 +132,14 @@ impl Absent {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
-        let wished = privileges::wished(&self.privileges, object.kind)?;
+        let wanted = privileges::wanted(&self.privileges, object.kind)?;
         let told = told(&self.object_name, object.kind, &self.privileges);
 
-        if !object.allows_some(machine, &server, name, &wished)? {
+        if !object.allows_some(machine, &server, name, &wanted)? {
             return settled(Verdict::good("The requested privilege(s) are not set so cannot be revoked"));
         }
         let plan = SqlPlan {
-            statements: vec![object.revoke(name, &wished)?],
+            statements: vec![object.revoke(name, &wanted)?],
             done: Verdict::good(format!("The privilege(s): {told} have been revoked from {name}"))
                 .change(name.as_str(), "Absent"),
             failed: format!("Failed to revoke privilege(s): {told} from {name}"),

@@ -44,8 +44,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -148,8 +148,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::client::{Names, Server};
 use super::super::quote::identifier;
-use super::super::role::{self, Wish};
+use super::super::role::{self, RoleSpec};
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, role_decision, touches};
 use crate::Result;
@@ -64,8 +64,8 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {
@@ -78,7 +78,7 @@ impl Present {
         let server = Server::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
-        let wish = Wish {
+        let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
             superuser: self.superuser,
@@ -91,7 +91,7 @@ impl Present {
             valid_until: self.valid_until.as_deref(),
             groups: self.groups.clone(),
         };
-        role_decision(machine, server, name, "user", true, &wish, found)
+        role_decision(machine, server, name, "user", true, &request, found)
     }
 }
 
@@ -116,8 +116,8 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let work: ServerPlan = plan.into_own()?;
-        work.perform(machine)
+        let plan: ServerPlan = plan.into_own()?;
+        plan.carry_out(machine)
     }
 
     fn touches(&self) -> Touches {

@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::{arguments, function};
 
-use super::super::{Act, How, provider};
+use super::super::{ServiceAction, ServiceOptions, provider};
 use crate::Result;
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
@@ -26,8 +26,8 @@ pub struct Acting {
 }
 
 impl Acting {
-    fn how(&self, no_block: bool) -> How {
-        How {
+    fn how(&self, no_block: bool) -> ServiceOptions {
+        ServiceOptions {
             no_block: self.no_block.unwrap_or(no_block),
             unmask: self.unmask.0,
             unmask_runtime: self.unmask_runtime.0,
@@ -35,9 +35,9 @@ impl Acting {
         }
     }
 
-    fn act(&self, machine: &dyn System, act: Act) -> Result<bool> {
+    fn act(&self, machine: &dyn System, act: ServiceAction) -> Result<bool> {
         // Salt does not wait for this one.
-        let how = self.how(act == Act::ForceReload);
+        let how = self.how(act == ServiceAction::ForceReload);
         provider(machine, Some(&self.name))?.act(machine, act, &self.name, &how).map(|()| true)
     }
 
@@ -82,36 +82,36 @@ acts! {
     /// ```text
     /// rocksalt '*' service.force_reload sshd
     /// ```
-    ForceReload = "service.force_reload", |it: &Acting, machine: &dyn System| it.act(machine, Act::ForceReload);
+    ForceReload = "service.force_reload", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::ForceReload);
     /// Stops a service and starts it again, as two things.
     ///
     /// ```text
     /// rocksalt '*' service.full_restart sshd
     /// ```
-    FullRestart = "service.full_restart", |it: &Acting, machine: &dyn System| it.act(machine, Act::FullRestart);
+    FullRestart = "service.full_restart", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::FullRestart);
     /// Makes a service read its configuration anew.
     ///
     /// ```text
     /// rocksalt '*' service.reload sshd
     /// ```
-    Reload = "service.reload", |it: &Acting, machine: &dyn System| it.act(machine, Act::Reload);
+    Reload = "service.reload", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Reload);
     /// Restarts a service.
     ///
     /// ```text
     /// rocksalt '*' service.restart sshd
     /// ```
-    Restart = "service.restart", |it: &Acting, machine: &dyn System| it.act(machine, Act::Restart);
+    Restart = "service.restart", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Restart);
     /// Starts a service.
     ///
     /// ```text
     /// rocksalt '*' service.start sshd
     /// rocksalt '*' service.start sshd unmask=True
     /// ```
-    Start = "service.start", |it: &Acting, machine: &dyn System| it.act(machine, Act::Start);
+    Start = "service.start", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Start);
     /// Stops a service.
     ///
     /// ```text
     /// rocksalt '*' service.stop sshd
     /// ```
-    Stop = "service.stop", |it: &Acting, machine: &dyn System| it.act(machine, Act::Stop);
+    Stop = "service.stop", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Stop);
 }

@@ -1,6 +1,6 @@
 //! Whether a service starts with the system: what several states do beside their own work.
 
-use super::super::{How, Provider};
+use super::super::{Provider, ServiceOptions};
 use crate::Result;
 use crate::catalog::Verdict;
 use crate::machine::{Probe, System};
@@ -44,7 +44,7 @@ pub fn set(
     machine: &dyn System,
     name: &str,
     enable: bool,
-    how: &How,
+    how: &ServiceOptions,
     process: Process,
 ) -> Result<Verdict> {
     let error = match provider.set_boot(machine, name, enable, how) {

@@ -4,9 +4,9 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Act, How, Provider, provider, status};
+use super::super::{Provider, ServiceAction, ServiceOptions, provider, status};
 use super::boot::{self, Process};
-use super::{touches, watch, wish};
+use super::{request, touches, watch};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -43,15 +43,19 @@ pub enum StopPlan {
 }
 
 impl Dead {
-    fn how(&self) -> How {
-        How { no_block: self.no_block.0, timeout: wish::timeout(&self.timeout), ..How::default() }
+    fn how(&self) -> ServiceOptions {
+        ServiceOptions {
+            no_block: self.no_block.0,
+            timeout: request::timeout(&self.timeout),
+            ..ServiceOptions::default()
+        }
     }
 }
 
 impl State for Dead {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
-        if let Some(verdict) = wish::slip(step.low, name) {
+        if let Some(verdict) = request::slip(step.low, name) {
             return Ok(Decision::Settled(verdict));
         }
         let provider = provider(machine, Some(name))?;
@@ -61,12 +65,12 @@ impl State for Dead {
         if !provider.available(machine, name)? {
             let created =
                 format!("Service {name} not present; if created in this state run, it would have been stopped");
-            let verdict = if step.test { Verdict::would(created) } else { Verdict::good(wish::unavailable(name)) };
+            let verdict = if step.test { Verdict::would(created) } else { Verdict::good(request::unavailable(name)) };
             return Ok(Decision::Settled(verdict));
         }
         let runs = status(provider, machine, name, self.sig.as_deref())?;
         let mut boot = None;
-        if let Some(enable) = wish::enable(&self.enable)
+        if let Some(enable) = request::enable(&self.enable)
             && !boot::is_right(provider, machine, name, enable)?
         {
             boot = Some(enable);
@@ -81,7 +85,7 @@ impl State for Dead {
                 return Ok(Decision::Settled(Verdict::good(format!("The service {name} is already dead"))));
             }
         };
-        let verdict = Verdict { warnings: wish::warnings(provider, &self.how()), ..verdict };
+        let verdict = Verdict { warnings: request::warnings(provider, &self.how()), ..verdict };
         Decision::own(&StopPlan::End { stop: runs, boot }, verdict)
     }
 
@@ -99,18 +103,18 @@ impl State for Dead {
             (false, Some(enable)) => boot::set(provider, machine, name, enable, &how, Process::AsItWas)?,
             (false, None) => Verdict::good(format!("The service {name} is already dead")),
         };
-        Ok(Verdict { warnings: wish::warnings(provider, &how), ..verdict })
+        Ok(Verdict { warnings: request::warnings(provider, &how), ..verdict })
     }
 
     fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let wish = watch::Wish {
+        let request = watch::WatchRequest {
             name: &self.name,
             sig: self.sig.as_deref(),
-            act: Act::Stop,
+            act: ServiceAction::Stop,
             init_delay: &self.init_delay,
             how: self.how(),
         };
-        wish.dead(machine)?.map(StopPlan::Watch).into_plan()
+        request.dead(machine)?.map(StopPlan::Watch).into_plan()
     }
 
     fn touches(&self) -> Touches {
@@ -119,22 +123,28 @@ impl State for Dead {
 }
 
 impl Dead {
-    fn stop(&self, provider: &dyn Provider, machine: &dyn System, boot: Option<bool>, how: &How) -> Result<Verdict> {
+    fn stop(
+        &self,
+        provider: &dyn Provider,
+        machine: &dyn System,
+        boot: Option<bool>,
+        how: &ServiceOptions,
+    ) -> Result<Verdict> {
         let name = &self.name;
         let failed = format!("Service {name} failed to die");
-        if let Err(error) = provider.act(machine, Act::Stop, name, how) {
+        if let Err(error) = provider.act(machine, ServiceAction::Stop, name, how) {
             let text = error.to_string();
             let comment = if text.starts_with(&failed) { text } else { format!("{failed}\n\n{text}") };
             return Ok(Verdict::bad(comment));
         }
-        if let Some(seconds) = wish::seconds(&self.init_delay) {
+        if let Some(seconds) = request::seconds(&self.init_delay) {
             machine.sleep(seconds)?;
         }
         if status(provider, machine, name, self.sig.as_deref())? && !how.no_block {
             return Ok(Verdict::bad(failed));
         }
         let killed = Verdict::good(format!("Service {name} was killed")).change(name.as_str(), false);
-        Ok(match (boot, wish::enable(&self.enable)) {
+        Ok(match (boot, request::enable(&self.enable)) {
             (Some(enable), _) => {
                 let set = boot::set(provider, machine, name, enable, how, Process::Dead)?;
                 let changes = if set.changes.is_empty() { killed.changes } else { set.changes };

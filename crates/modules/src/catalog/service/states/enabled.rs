@@ -2,9 +2,9 @@
 
 use rocksalt_macros::state;
 
-use super::super::{How, provider};
+use super::super::{ServiceOptions, provider};
 use super::boot::{self, Process};
-use super::{touches, watch, wish};
+use super::{request, touches, watch};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -43,7 +43,7 @@ fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Dec
     let provider = provider(machine, Some(name))?;
     if !provider.available(machine, name)? {
         let created = format!("Service {name} not present; if created in this state run, it would have been enabled");
-        let missing = wish::unavailable(name);
+        let missing = request::unavailable(name);
         return Ok(Decision::Settled(match (enable, test) {
             (true, true) => Verdict::would(created),
             (true, false) => Verdict::bad(missing),
@@ -62,7 +62,11 @@ impl State for Enabled {
     }
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let how = How { unmask: self.unmask.0, unmask_runtime: self.unmask_runtime.0, ..How::default() };
+        let how = ServiceOptions {
+            unmask: self.unmask.0,
+            unmask_runtime: self.unmask_runtime.0,
+            ..ServiceOptions::default()
+        };
         let provider = provider(machine, Some(&self.name))?;
         boot::set(provider, machine, &self.name, true, &how, Process::AsItWas)
     }
@@ -83,7 +87,7 @@ impl State for Disabled {
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let provider = provider(machine, Some(&self.name))?;
-        boot::set(provider, machine, &self.name, false, &How::default(), Process::AsItWas)
+        boot::set(provider, machine, &self.name, false, &ServiceOptions::default(), Process::AsItWas)
     }
 
     fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {

@@ -4,9 +4,9 @@ mod boot;
 mod dead;
 mod enabled;
 mod masked;
+mod request;
 mod running;
 mod watch;
-mod wish;
 
 use crate::catalog::{StateEntry, Thing, Touches, state};
 

@@ -4,9 +4,9 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Act, How, Provider, provider, status};
+use super::super::{Provider, ServiceAction, ServiceOptions, provider, status};
 use super::boot::{self, Process};
-use super::{touches, watch, wish};
+use super::{request, touches, watch};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -55,12 +55,12 @@ pub struct Running {
 
 #[derive(Serialize, Deserialize)]
 pub enum StartPlan {
-    Begin(Beginning),
+    Begin(StartSteps),
     Watch(watch::WatchPlan),
 }
 
 #[derive(Serialize, Deserialize)]
-pub struct Beginning {
+pub struct StartSteps {
     start: bool,
     /// It is to be enabled or disabled although it runs already.
     boot: Option<bool>,
@@ -69,12 +69,12 @@ pub struct Beginning {
 }
 
 impl Running {
-    fn how(&self) -> How {
-        How {
+    fn how(&self) -> ServiceOptions {
+        ServiceOptions {
             no_block: self.no_block.0,
             unmask: self.unmask.0,
             unmask_runtime: self.unmask_runtime.0,
-            timeout: wish::timeout(&self.timeout),
+            timeout: request::timeout(&self.timeout),
         }
     }
 
@@ -109,7 +109,7 @@ impl Running {
 impl State for Running {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
-        if let Some(verdict) = wish::slip(step.low, name) {
+        if let Some(verdict) = request::slip(step.low, name) {
             return Ok(Decision::Settled(verdict));
         }
         let provider = provider(machine, Some(name))?;
@@ -119,7 +119,7 @@ impl State for Running {
         if !provider.available(machine, name)? {
             let created =
                 format!("Service {name} not present; if created in this state run, it would have been started");
-            let verdict = if step.test { Verdict::would(created) } else { Verdict::bad(wish::unavailable(name)) };
+            let verdict = if step.test { Verdict::would(created) } else { Verdict::bad(request::unavailable(name)) };
             return Ok(Decision::Settled(verdict));
         }
         let runs = status(provider, machine, name, self.sig.as_deref())?;
@@ -128,7 +128,7 @@ impl State for Running {
             None => false,
         };
         let mut boot = None;
-        if let Some(enable) = wish::enable(&self.enable)
+        if let Some(enable) = request::enable(&self.enable)
             && !boot::is_right(provider, machine, name, enable)?
         {
             boot = Some(enable);
@@ -148,8 +148,8 @@ impl State for Running {
             (true, None) => return Ok(Decision::Settled(Verdict::good(with_mask(running, true)))),
         };
         let verdict = if masked { self.mask_change(verdict) } else { verdict };
-        let verdict = Verdict { warnings: wish::warnings(provider, &self.how()), ..verdict };
-        Decision::own(&StartPlan::Begin(Beginning { start: !runs, boot, unmask: masked }), verdict)
+        let verdict = Verdict { warnings: request::warnings(provider, &self.how()), ..verdict };
+        Decision::own(&StartPlan::Begin(StartSteps { start: !runs, boot, unmask: masked }), verdict)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
@@ -184,18 +184,18 @@ impl State for Running {
         if plan.unmask {
             verdict = self.mask_change(verdict);
         }
-        Ok(Verdict { warnings: wish::warnings(provider, &how), ..verdict })
+        Ok(Verdict { warnings: request::warnings(provider, &how), ..verdict })
     }
 
     fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let wish = watch::Wish {
+        let request = watch::WatchRequest {
             name: &self.name,
             sig: self.sig.as_deref(),
             act: watch::on_change(self.reload.0, self.force.0, self.full_restart.0),
             init_delay: &self.init_delay,
             how: self.how(),
         };
-        wish.running(machine)?.map(StartPlan::Watch).into_plan()
+        request.running(machine)?.map(StartPlan::Watch).into_plan()
     }
 
     fn touches(&self) -> Touches {
@@ -210,13 +210,13 @@ impl Running {
         &self,
         provider: &dyn Provider,
         machine: &dyn System,
-        how: &How,
+        how: &ServiceOptions,
     ) -> Result<std::result::Result<Verdict, Verdict>> {
         let name = &self.name;
-        if let Err(error) = provider.act(machine, Act::Start, name, how) {
+        if let Err(error) = provider.act(machine, ServiceAction::Start, name, how) {
             return Ok(Err(Verdict::bad(error.to_string())));
         }
-        if let Some(seconds) = wish::seconds(&self.init_delay) {
+        if let Some(seconds) = request::seconds(&self.init_delay) {
             machine.sleep(seconds)?;
         }
         if self.is_up(provider, machine)? || how.no_block {
@@ -248,10 +248,10 @@ impl Running {
         machine: &dyn System,
         started: Verdict,
         boot: Option<bool>,
-        how: &How,
+        how: &ServiceOptions,
     ) -> Result<Verdict> {
         let name = &self.name;
-        let mut verdict = match (boot, wish::enable(&self.enable)) {
+        let mut verdict = match (boot, request::enable(&self.enable)) {
             (Some(enable), _) => {
                 let set = boot::set(provider, machine, name, enable, how, Process::Running)?;
                 let changes = if set.changes.is_empty() { started.changes } else { set.changes };
@@ -260,7 +260,7 @@ impl Running {
             (None, Some(enable)) => Verdict { comment: boot::already(name, enable, Process::Running), ..started },
             (None, None) => started,
         };
-        if wish::seconds(&self.init_delay).is_some() {
+        if request::seconds(&self.init_delay).is_some() {
             verdict.comment = format!("{}\nDelayed return for {} seconds", verdict.comment, self.init_delay);
         }
         Ok(verdict)

@@ -4,8 +4,8 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Act, How, Provider, provider, status};
-use super::{touches, wish};
+use super::super::{Provider, ServiceAction, ServiceOptions, provider, status};
+use super::{request, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -13,38 +13,38 @@ use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
 
 /// What is to be done to a running service.
-pub fn on_change(reload: bool, force: bool, full_restart: bool) -> Act {
+pub fn on_change(reload: bool, force: bool, full_restart: bool) -> ServiceAction {
     match (reload, force, full_restart) {
-        (true, true, _) => Act::ForceReload,
-        (true, false, _) => Act::Reload,
-        (false, _, true) => Act::FullRestart,
-        (false, _, false) => Act::Restart,
+        (true, true, _) => ServiceAction::ForceReload,
+        (true, false, _) => ServiceAction::Reload,
+        (false, _, true) => ServiceAction::FullRestart,
+        (false, _, false) => ServiceAction::Restart,
     }
 }
 
-pub struct Wish<'a> {
+pub struct WatchRequest<'a> {
     pub name: &'a str,
     pub sig: Option<&'a str>,
-    pub act: Act,
+    pub act: ServiceAction,
     pub init_delay: &'a Value,
-    pub how: How,
+    pub how: ServiceOptions,
 }
 
 #[derive(Serialize, Deserialize)]
 pub struct WatchPlan {
     name: String,
-    act: Act,
+    act: ServiceAction,
     init_delay: Value,
-    how: How,
+    how: ServiceOptions,
 }
 
-impl Wish<'_> {
+impl WatchRequest<'_> {
     pub fn running(self, machine: &dyn Probe) -> Result<Decision<WatchPlan>> {
         let provider = provider(machine, Some(self.name))?;
         let act = match status(provider, machine, self.name, self.sig)? {
-            false => Act::Start,
+            false => ServiceAction::Start,
             // Where it is the same, the plain word is the right one.
-            true if self.act == Act::FullRestart && provider.restart_is_full() => Act::Restart,
+            true if self.act == ServiceAction::FullRestart && provider.restart_is_full() => ServiceAction::Restart,
             true => self.act,
         };
         Ok(self.planned(act))
@@ -54,10 +54,10 @@ impl Wish<'_> {
         if !status(provider(machine, Some(self.name))?, machine, self.name, self.sig)? {
             return Ok(Decision::Settled(Verdict::good("Service is already stopped")));
         }
-        Ok(self.planned(Act::Stop))
+        Ok(self.planned(ServiceAction::Stop))
     }
 
-    fn planned(self, act: Act) -> Decision<WatchPlan> {
+    fn planned(self, act: ServiceAction) -> Decision<WatchPlan> {
         let comment = format!("Service is set to be {}", words(act).1);
         let plan = WatchPlan { name: self.name.to_owned(), act, init_delay: self.init_delay.clone(), how: self.how };
         Decision::Change(plan, Verdict::would(comment).change(self.name, true))
@@ -66,9 +66,9 @@ impl Wish<'_> {
 
 impl WatchPlan {
     pub fn apply(self, provider: &dyn Provider, machine: &dyn System) -> Result<Verdict> {
-        if self.act == Act::Start {
+        if self.act == ServiceAction::Start {
             // What is left of it goes first; that there is nothing left is well too.
-            let _ = provider.act(machine, Act::Stop, &self.name, &How::default());
+            let _ = provider.act(machine, ServiceAction::Stop, &self.name, &ServiceOptions::default());
         }
         let (verb, done) = words(self.act);
         if let Err(error) = provider.act(machine, self.act, &self.name, &self.how) {
@@ -77,10 +77,10 @@ impl WatchPlan {
             let comment = if provider.masks().is_some() { error.to_string() } else { format!("{failed}\n\n{error}") };
             return Ok(Verdict::bad(comment));
         }
-        if let Some(seconds) = wish::seconds(&self.init_delay) {
+        if let Some(seconds) = request::seconds(&self.init_delay) {
             machine.sleep(seconds)?;
         }
-        if self.act != Act::Stop && !self.how.no_block && self.dies(provider, machine)? {
+        if self.act != ServiceAction::Stop && !self.how.no_block && self.dies(provider, machine)? {
             let log = provider.log(machine, &self.name).unwrap_or_default();
             return Ok(Verdict::bad(format!("Failed to {verb} the service\n\n{log}").trim_end().to_owned()));
         }
@@ -95,14 +95,14 @@ impl WatchPlan {
 }
 
 /// Salt's words: to do it, and that it was done.
-fn words(act: Act) -> (&'static str, &'static str) {
+fn words(act: ServiceAction) -> (&'static str, &'static str) {
     match act {
-        Act::Start => ("start", "started"),
-        Act::Stop => ("stop", "stopped"),
-        Act::Restart => ("restart", "restarted"),
-        Act::Reload => ("reload", "reloaded"),
-        Act::ForceReload => ("forcefully reload", "forcefully reloaded"),
-        Act::FullRestart => ("fully restart", "fully restarted"),
+        ServiceAction::Start => ("start", "started"),
+        ServiceAction::Stop => ("stop", "stopped"),
+        ServiceAction::Restart => ("restart", "restarted"),
+        ServiceAction::Reload => ("reload", "reloaded"),
+        ServiceAction::ForceReload => ("forcefully reload", "forcefully reloaded"),
+        ServiceAction::FullRestart => ("fully restart", "fully restarted"),
     }
 }
 
@@ -138,10 +138,10 @@ impl State for ModWatch {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let act = on_change(self.reload.0, self.force.0, self.full_restart.0);
         let (name, sig, init_delay) = (self.name.as_str(), self.sig.as_deref(), &self.init_delay);
-        let wish = Wish { name, sig, act, init_delay, how: How::default() };
+        let request = WatchRequest { name, sig, act, init_delay, how: ServiceOptions::default() };
         match self.sfun.as_deref() {
-            Some("running") => wish.running(machine)?.into_plan(),
-            Some("dead") => wish.dead(machine)?.into_plan(),
+            Some("running") => request.running(machine)?.into_plan(),
+            Some("dead") => request.dead(machine)?.into_plan(),
             other => Ok(unable(other.unwrap_or("None"))),
         }
     }

@@ -3,7 +3,7 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::{Said, Step, Verdict};
+use super::{FixedVerdict, Step, Verdict};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -48,10 +48,10 @@ const KINDS: [Kind; 6] = [
     ("<class 'dict'>", |value| matches!(value, Value::Map(_))),
 ];
 
-impl Said for CheckPillar {
+impl FixedVerdict for CheckPillar {
     fn says(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
-        let wished = [&self.present, &self.boolean, &self.integer, &self.string, &self.listing, &self.dictionary];
-        if !wished.iter().any(|keys| keys.truth()) {
+        let wanted = [&self.present, &self.boolean, &self.integer, &self.string, &self.listing, &self.dictionary];
+        if !wanted.iter().any(|keys| keys.truth()) {
             return Err(Error::arguments("Missing required argument text.").hint(
                 "name at least one key under `present`, `boolean`, `integer`, `string`, `listing` or `dictionary`",
             ));
@@ -59,7 +59,7 @@ impl Said for CheckPillar {
         let pillar = Value::Map(machine.pillar()?.as_ref().clone());
         // By key, so that one which is asked for twice is named once, with what was found last.
         let (mut failed, mut fine) = (Vec::new(), Vec::new());
-        for (keys, (kind, fits)) in wished.into_iter().zip(KINDS) {
+        for (keys, (kind, fits)) in wanted.into_iter().zip(KINDS) {
             for key in list(keys)? {
                 match pillar.walk(&key, ":").filter(|value| !value.is_null()) {
                     None => put(&mut failed, key, None),
@@ -85,9 +85,9 @@ impl Said for CheckPillar {
     }
 }
 
-type Found = Vec<(String, Option<&'static str>)>;
+type PillarFindings = Vec<(String, Option<&'static str>)>;
 
-fn put(found: &mut Found, key: String, kind: Option<&'static str>) {
+fn put(found: &mut PillarFindings, key: String, kind: Option<&'static str>) {
     match found.iter_mut().find(|(known, _)| *known == key) {
         Some(entry) => entry.1 = kind,
         None => found.push((key, kind)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::{Said, Step, Verdict, pretended, words};
+use super::{FixedVerdict, Step, Verdict, pretended, words};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -34,7 +34,7 @@ pub struct ConfigurableTestState {
     allow_test_mode_failure: Value,
 }
 
-impl Said for ConfigurableTestState {
+impl FixedVerdict for ConfigurableTestState {
     fn says(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         let changed = choose("changes", &self.changes, machine)?;
         let result = choose("result", &self.result, machine)?;

@@ -23,11 +23,11 @@ pub const STATES: &[StateEntry] = &[
 ];
 
 /// A state that always ends so, and needs no plan for it.
-trait Said: Arguments + StateAttributes {
+trait FixedVerdict: Arguments + StateAttributes {
     fn says(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict>;
 }
 
-impl<T: Said> State for T {
+impl<T: FixedVerdict> State for T {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.says(machine, step).map(Decision::Settled)
     }
@@ -56,7 +56,7 @@ pub struct Nop {
     kwargs: Map,
 }
 
-impl Said for Nop {
+impl FixedVerdict for Nop {
     fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good("Success!"))
     }
@@ -75,7 +75,7 @@ pub struct SucceedWithoutChanges {
     kwargs: Map,
 }
 
-impl Said for SucceedWithoutChanges {
+impl FixedVerdict for SucceedWithoutChanges {
     fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         Ok(Verdict::good(comment(&self.kwargs, "Success!")))
     }
@@ -94,7 +94,7 @@ pub struct FailWithoutChanges {
     kwargs: Map,
 }
 
-impl Said for FailWithoutChanges {
+impl FixedVerdict for FailWithoutChanges {
     fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         Ok(match step.test {
             true => Verdict::bad("If we weren't testing, this would be a failure!"),
@@ -115,7 +115,7 @@ pub struct SucceedWithChanges {
     kwargs: Map,
 }
 
-impl Said for SucceedWithChanges {
+impl FixedVerdict for SucceedWithChanges {
     fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         Ok(match step.test {
             true => Verdict::would("If we weren't testing, this would be successful with changes"),
@@ -137,7 +137,7 @@ pub struct FailWithChanges {
     kwargs: Map,
 }
 
-impl Said for FailWithChanges {
+impl FixedVerdict for FailWithChanges {
     fn says(&self, _: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         Ok(match step.test {
             true => Verdict::would("If we weren't testing, this would be failed with changes"),
@@ -163,7 +163,7 @@ pub struct ShowNotification {
     kwargs: Map,
 }
 
-impl Said for ShowNotification {
+impl FixedVerdict for ShowNotification {
     fn says(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Verdict> {
         match self.text.truth() {
             true => Ok(Verdict::good(words(&self.text))),

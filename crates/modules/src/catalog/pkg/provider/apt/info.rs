@@ -25,9 +25,9 @@ pub fn select(machine: &dyn System, names: &[&str], selection: &str) -> Result<(
     for name in names {
         input += &format!("{} {selection}\n", sound(name)?);
     }
-    let mut work = command(["dpkg", "--set-selections"]);
-    work.stdin = Some(input.into_bytes());
-    run::checked(machine, &work).map(drop)
+    let mut transaction = command(["dpkg", "--set-selections"]);
+    transaction.stdin = Some(input.into_bytes());
+    run::checked(machine, &transaction).map(drop)
 }
 
 pub fn owner(machine: &dyn Probe, path: &Path) -> Result<String> {

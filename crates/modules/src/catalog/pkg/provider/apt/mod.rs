@@ -15,8 +15,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Target, Verb, Versions, Work, command, failure,
-    sound, sound_version,
+    Archive, Foreseen, Options, Package, Packages, Provider, Report, Target, Transaction, Verb, Versions, command,
+    failure, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -72,20 +72,25 @@ impl Provider for Apt {
         everything: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
         let verb = if everything { Verb::DistUpgrade } else { Verb::Upgrade };
-        let work = Work { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
-        let found = simulate::ask(machine, &work)?;
+        let transaction =
+            Transaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
+        let found = simulate::ask(machine, &transaction)?;
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
 
-    fn foresee(&self, machine: &dyn Probe, work: &Work) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        if work.verb == Verb::Download {
+    fn foresee(
+        &self,
+        machine: &dyn Probe,
+        transaction: &Transaction,
+    ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
+        if transaction.verb == Verb::Download {
             return Ok(Some(Ok(Vec::new())));
         }
-        Ok(Some(simulate::ask(machine, work)?))
+        Ok(Some(simulate::ask(machine, transaction)?))
     }
 
-    fn perform(&self, machine: &dyn System, work: &Work) -> Result<Report> {
-        run::perform(machine, &words(work)?, &work.options.env)
+    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+        run::execute(machine, &words(transaction)?, &transaction.options.env)
     }
 
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>> {
@@ -186,8 +191,8 @@ fn prefix(options: &Options) -> Vec<String> {
     words
 }
 
-fn words(work: &Work) -> Result<Vec<String>> {
-    let options = &work.options;
+fn words(transaction: &Transaction) -> Result<Vec<String>> {
+    let options = &transaction.options;
     let mut words = prefix(options);
     let mut add = |word: &str| words.push(word.to_owned());
     match options.install_recommends {
@@ -195,34 +200,36 @@ fn words(work: &Work) -> Result<Vec<String>> {
         Some(false) => add("--no-install-recommends"),
         None => {}
     }
-    if options.only_upgrade || (work.verb == Verb::Upgrade && !work.targets.is_empty()) {
+    if options.only_upgrade || (transaction.verb == Verb::Upgrade && !transaction.targets.is_empty()) {
         add("--only-upgrade");
     }
     if options.skip_verify {
         add("--allow-unauthenticated");
     }
-    if work.downgrade {
+    if transaction.downgrade {
         add("--allow-downgrades");
     }
-    if work.verb == Verb::Reinstall {
+    if transaction.verb == Verb::Reinstall {
         add("--reinstall");
     }
-    if work.verb == Verb::Download {
+    if transaction.verb == Verb::Download {
         add("--download-only");
     }
-    if let Some(release) = options.fromrepo.as_deref().filter(|_| !matches!(work.verb, Verb::Remove | Verb::Purge)) {
+    if let Some(release) =
+        options.fromrepo.as_deref().filter(|_| !matches!(transaction.verb, Verb::Remove | Verb::Purge))
+    {
         add("-t");
         add(sound(release)?);
     }
-    add(match work.verb {
+    add(match transaction.verb {
         Verb::Install | Verb::Reinstall | Verb::Download => "install",
         Verb::Remove => "remove",
         Verb::Purge => "purge",
-        Verb::Upgrade if !work.targets.is_empty() => "install",
+        Verb::Upgrade if !transaction.targets.is_empty() => "install",
         Verb::Upgrade => "upgrade",
         Verb::DistUpgrade => "dist-upgrade",
     });
-    for target in &work.targets {
+    for target in &transaction.targets {
         words.push(target_word(target)?);
     }
     Ok(words)

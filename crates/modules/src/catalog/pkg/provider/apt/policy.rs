@@ -10,13 +10,13 @@ use crate::machine::Probe;
 
 /// What is known of a package.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct PackagePolicy {
     pub candidate: Option<String>,
     /// The newest first.
     pub versions: Vec<String>,
 }
 
-pub fn ask(machine: &dyn Probe, names: &[String], options: &Options) -> Result<BTreeMap<String, Known>> {
+pub fn ask(machine: &dyn Probe, names: &[String], options: &Options) -> Result<BTreeMap<String, PackagePolicy>> {
     if names.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -36,7 +36,7 @@ pub fn ask(machine: &dyn Probe, names: &[String], options: &Options) -> Result<B
 }
 
 /// `apt-cache` answers `foo:amd64` under the name `foo`, and a foreign package with its architecture.
-fn by_asked(mut found: BTreeMap<String, Known>, names: &[String]) -> BTreeMap<String, Known> {
+fn by_asked(mut found: BTreeMap<String, PackagePolicy>, names: &[String]) -> BTreeMap<String, PackagePolicy> {
     for name in names {
         if let Some((plain, _)) = name.split_once(':')
             && !found.contains_key(name)
@@ -48,7 +48,7 @@ fn by_asked(mut found: BTreeMap<String, Known>, names: &[String]) -> BTreeMap<St
     found
 }
 
-fn read(text: &str) -> BTreeMap<String, Known> {
+fn read(text: &str) -> BTreeMap<String, PackagePolicy> {
     let mut found = BTreeMap::new();
     let mut name = None;
     let mut table = false;
@@ -56,7 +56,7 @@ fn read(text: &str) -> BTreeMap<String, Known> {
         if let Some(header) = line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
             name = Some(header.to_owned());
             table = false;
-            found.insert(header.to_owned(), Known::default());
+            found.insert(header.to_owned(), PackagePolicy::default());
             continue;
         }
         let Some(known) = name.as_ref().and_then(|name| found.get_mut(name)) else { continue };
@@ -109,9 +109,9 @@ mod tests {
         let found = read(text);
         assert_eq!(
             found["hello"],
-            Known { candidate: Some("1.2-1".into()), versions: vec!["1.2-1".into(), "1.0".into()] }
+            PackagePolicy { candidate: Some("1.2-1".into()), versions: vec!["1.2-1".into(), "1.0".into()] }
         );
-        assert_eq!(found["none"], Known::default());
+        assert_eq!(found["none"], PackagePolicy::default());
     }
 
     #[test]

@@ -11,13 +11,13 @@ const PATIENCE: f64 = 300.0;
 
 const PAUSE: f64 = 1.0;
 
-pub fn perform(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<Report> {
+pub fn execute(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<Report> {
     Ok(run(machine, argv, env)?.0)
 }
 
 /// How it went, and what it said if it went well.
 pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<(Report, String)> {
-    let work = quiet(argv, env);
+    let transaction = quiet(argv, env);
     let limit = match machine.options().get("pkg.lock_timeout") {
         Some(Value::Int(seconds)) => *seconds as f64,
         Some(Value::Float(seconds)) => *seconds,
@@ -27,7 +27,7 @@ pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> R
     let mut waited = Waited::default();
     let mut repaired = false;
     loop {
-        let output = machine.run(&work)?;
+        let output = machine.run(&transaction)?;
         let said = output.text();
         if output.success() {
             report.warnings.extend(waited.told());
@@ -41,7 +41,7 @@ pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> R
                 continue;
             }
             let text = waited.told().unwrap_or_default();
-            report.errors.push(format!("gave up: {text} (pkg.lock_timeout)\n{}", failure(&work, &output)));
+            report.errors.push(format!("gave up: {text} (pkg.lock_timeout)\n{}", failure(&transaction, &output)));
             return Ok((report, said));
         }
         if interrupted(&said) && !repaired {
@@ -56,14 +56,14 @@ pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> R
             continue;
         }
         report.warnings.extend(waited.told());
-        report.errors.push(failure(&work, &output));
+        report.errors.push(failure(&transaction, &output));
         return Ok((report, said));
     }
 }
 
 /// As somebody who can't answer; one stream, so that an error stands where it happened.
 fn quiet(argv: &[String], env: &[(String, String)]) -> Command {
-    let mut work = command(argv.iter().cloned());
+    let mut transaction = command(argv.iter().cloned());
     let fixed = [
         ("APT_LISTBUGS_FRONTEND", "none"),
         ("APT_LISTCHANGES_FRONTEND", "none"),
@@ -71,10 +71,10 @@ fn quiet(argv: &[String], env: &[(String, String)]) -> Command {
         ("UCF_FORCE_CONFFOLD", "1"),
         ("NEEDRESTART_SUSPEND", "1"),
     ];
-    work.env.extend(fixed.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned()))));
-    work.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
-    work.merge_stderr = true;
-    work
+    transaction.env.extend(fixed.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned()))));
+    transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+    transaction.merge_stderr = true;
+    transaction
 }
 
 fn repair() -> Vec<String> {
@@ -106,11 +106,11 @@ fn interrupted(said: &str) -> bool {
 }
 
 /// What a command that changes the database says if it fails.
-pub fn checked(machine: &dyn System, work: &Command) -> Result<Output> {
-    let output = machine.run(work)?;
+pub fn checked(machine: &dyn System, transaction: &Command) -> Result<Output> {
+    let output = machine.run(transaction)?;
     match output.success() {
         true => Ok(output),
-        false => Err(Error::failed(failure(work, &output))),
+        false => Err(Error::failed(failure(transaction, &output))),
     }
 }
 

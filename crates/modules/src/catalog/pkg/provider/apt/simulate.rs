@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use super::super::{Foreseen, Verb, Work, command, failure};
+use super::super::{Foreseen, Transaction, Verb, command, failure};
 use super::words;
 use crate::Result;
 use crate::machine::Probe;
 
 /// What would change; apt's words if it can't be done.
-pub fn ask(machine: &dyn Probe, work: &Work) -> Result<std::result::Result<Vec<Foreseen>, String>> {
-    let mut argv = words(work)?;
+pub fn ask(machine: &dyn Probe, transaction: &Transaction) -> Result<std::result::Result<Vec<Foreseen>, String>> {
+    let mut argv = words(transaction)?;
     // It takes no locks, so that it works while somebody else installs.
     // Nor may it write down what it thinks.
     argv.splice(1..1, ["-s", "-o", "Dir::Log::Planner=/dev/null"].map(str::to_owned));
-    if work.held {
+    if transaction.held {
         argv.insert(1, "--allow-change-held-packages".into());
     }
     let look = command(argv);
@@ -22,7 +22,7 @@ pub fn ask(machine: &dyn Probe, work: &Work) -> Result<std::result::Result<Vec<F
         return Ok(Err(failure(&look, &output)));
     }
     let mut found: Vec<Foreseen> = output.text().lines().filter_map(read).collect();
-    if work.verb == Verb::Purge {
+    if transaction.verb == Verb::Purge {
         for one in &mut found {
             // What goes with it is only removed, and leaves its configuration if it has any.
             one.purged = one.purged || (one.new.is_none() && !leaves_something(machine, &one.name));

@@ -7,15 +7,15 @@ use super::provider::{Provider, sound};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// A package that somebody wishes for.
+/// A package that somebody requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PackageRequest {
     pub name: String,
     /// A version, or conditions on it; of `sources`: where it is from.
     pub version: Option<String>,
 }
 
-impl Wish {
+impl PackageRequest {
     /// As comments show it: `name`, `name=1.0`, `name>=1.0`.
     pub fn shown(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
@@ -24,7 +24,7 @@ impl Wish {
 }
 
 /// What is written under `pkgs`; `None` if it isn't well formed.
-pub fn of_packages(pkgs: &Value) -> Option<Vec<Wish>> {
+pub fn of_packages(pkgs: &Value) -> Option<Vec<PackageRequest>> {
     let parsed;
     let items = match pkgs {
         Value::List(items) => items,
@@ -34,31 +34,33 @@ pub fn of_packages(pkgs: &Value) -> Option<Vec<Wish>> {
         }
         _ => return None,
     };
-    items.iter().map(wish).collect()
+    items.iter().map(request).collect()
 }
 
-fn wish(item: &Value) -> Option<Wish> {
+fn request(item: &Value) -> Option<PackageRequest> {
     match item {
         Value::Map(map) if map.len() == 1 => {
             let (name, version) = map.iter().next()?;
             let version = Some(version).filter(|version| !version.is_null()).map(ToString::to_string);
-            Some(Wish { name: name.to_string(), version })
+            Some(PackageRequest { name: name.to_string(), version })
         }
-        Value::String(_) | Value::Int(_) | Value::Float(_) => Some(Wish { name: item.to_string(), version: None }),
+        Value::String(_) | Value::Int(_) | Value::Float(_) => {
+            Some(PackageRequest { name: item.to_string(), version: None })
+        }
         _ => None,
     }
 }
 
 /// What is written under `sources`; `None` if it isn't well formed.
-pub fn of_sources(sources: &Value) -> Option<Vec<Wish>> {
+pub fn of_sources(sources: &Value) -> Option<Vec<PackageRequest>> {
     let all = of_packages(sources)?;
-    all.iter().all(|wish| wish.version.is_some()).then_some(all)
+    all.iter().all(|request| request.version.is_some()).then_some(all)
 }
 
 /// Salt's words for packages that are listed twice.
-pub fn twice(pkgs: &Value, wishes: &[Wish]) -> Option<String> {
-    let again = |index: usize| wishes[..index].iter().any(|before| before.name == wishes[index].name);
-    (0..wishes.len()).any(again).then(|| {
+pub fn twice(pkgs: &Value, requests: &[PackageRequest]) -> Option<String> {
+    let again = |index: usize| requests[..index].iter().any(|before| before.name == requests[index].name);
+    (0..requests.len()).any(again).then(|| {
         format!(
             "You are passing a list of packages that contains duplicated packages names: {pkgs}. This cannot be \
              processed. In case you are targeting different versions of the same package, please target them \
@@ -68,46 +70,49 @@ pub fn twice(pkgs: &Value, wishes: &[Wish]) -> Option<String> {
 }
 
 /// What a function is asked for: `name` (with commas), or `pkgs`.
-pub fn of_call(name: Option<&str>, pkgs: &Value, version: Option<&str>) -> Result<Vec<Wish>> {
+pub fn of_call(name: Option<&str>, pkgs: &Value, version: Option<&str>) -> Result<Vec<PackageRequest>> {
     if pkgs.truth() {
-        let wishes = of_packages(pkgs)
+        let requests = of_packages(pkgs)
             .ok_or_else(|| Error::arguments("pkgs: this is neither a list of names nor of names and versions"))?;
-        return match twice(pkgs, &wishes) {
+        return match twice(pkgs, &requests) {
             Some(text) => Err(Error::arguments(text)),
-            None => Ok(wishes),
+            None => Ok(requests),
         };
     }
     let names = name.unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
-    Ok(names.map(|name| Wish { name: name.to_owned(), version: version.map(str::to_owned) }).collect())
+    Ok(names.map(|name| PackageRequest { name: name.to_owned(), version: version.map(str::to_owned) }).collect())
 }
 
 /// Names that are none, before anything runs.
-pub fn sound_names(wishes: &[Wish]) -> Result<()> {
-    wishes.iter().try_for_each(|wish| sound(&wish.name).map(drop))
+pub fn sound_names(requests: &[PackageRequest]) -> Result<()> {
+    requests.iter().try_for_each(|request| sound(&request.name).map(drop))
 }
 
 /// Under their normal names.
-pub fn normal(machine: &dyn Probe, provider: &dyn Provider, wishes: Vec<Wish>) -> Vec<Wish> {
-    wishes.into_iter().map(|wish| Wish { name: provider.normal(machine, &wish.name), ..wish }).collect()
+pub fn normal(machine: &dyn Probe, provider: &dyn Provider, requests: Vec<PackageRequest>) -> Vec<PackageRequest> {
+    requests
+        .into_iter()
+        .map(|request| PackageRequest { name: provider.normal(machine, &request.name), ..request })
+        .collect()
 }
 
-/// What a step's bare arguments wish for, so that steps can be joined: `pkgs`, or its name.
-pub fn of_arguments(arguments: &Map) -> Option<Vec<Wish>> {
+/// What a step's bare arguments request, so that steps can be joined: `pkgs`, or its name.
+pub fn of_arguments(arguments: &Map) -> Option<Vec<PackageRequest>> {
     match arguments.get("pkgs").filter(|pkgs| !pkgs.is_null()) {
-        Some(pkgs) => of_packages(pkgs).filter(|wishes| !wishes.is_empty()),
+        Some(pkgs) => of_packages(pkgs).filter(|requests| !requests.is_empty()),
         None => {
             let name = arguments.get("name")?.as_str()?.to_owned();
             let version = arguments.get("version").filter(|version| version.truth()).map(ToString::to_string);
-            Some(vec![Wish { name, version }])
+            Some(vec![PackageRequest { name, version }])
         }
     }
 }
 
 /// As `pkgs` has them.
-pub fn to_value(wishes: &[Wish]) -> Value {
-    let item = |wish: &Wish| match &wish.version {
-        Some(version) => Value::Map(Map::from_iter([(wish.name.as_str().into(), version.as_str().into())])),
-        None => wish.name.as_str().into(),
+pub fn to_value(requests: &[PackageRequest]) -> Value {
+    let item = |request: &PackageRequest| match &request.version {
+        Some(version) => Value::Map(Map::from_iter([(request.name.as_str().into(), version.as_str().into())])),
+        None => request.name.as_str().into(),
     };
-    Value::List(wishes.iter().map(item).collect())
+    Value::List(requests.iter().map(item).collect())
 }

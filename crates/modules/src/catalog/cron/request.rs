@@ -1,4 +1,4 @@
-//! [`Wish`]: a job as somebody wants it, and what that means for a crontab.
+//! [`CronJobSpec`]: a job as somebody wants it, and what that means for a crontab.
 
 use rocksalt_core::Value;
 
@@ -6,7 +6,7 @@ use super::tab::{Job, Tab, When};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-pub struct Wish {
+pub struct CronJobSpec {
     pub when: When,
     pub cmd: String,
     pub identifier: Option<String>,
@@ -32,7 +32,7 @@ impl Outcome {
     }
 }
 
-impl Wish {
+impl CronJobSpec {
     /// One line is one job: what has more lines would be more.
     pub fn check(&self) -> Result<()> {
         let texts = [Some(&self.cmd), self.identifier.as_ref()].into_iter().flatten();
@@ -63,7 +63,7 @@ impl Wish {
         let found = found.map(|(index, job)| (index, job.clone()));
         let Some((index, old)) = found else {
             let when = self.settled(machine, None)?;
-            let Wish { cmd, identifier, comment, commented, .. } = self;
+            let CronJobSpec { cmd, identifier, comment, commented, .. } = self;
             let job = Job {
                 when,
                 cmd: cmd.clone(),
@@ -97,18 +97,18 @@ impl Wish {
 
     /// With chance decided; what was decided once stays.
     fn settled(&self, machine: &dyn Probe, old: Option<&When>) -> Result<When> {
-        let When::Times(wished) = &self.when else { return Ok(self.when.clone()) };
+        let When::Times(wanted) = &self.when else { return Ok(self.when.clone()) };
         let old = match old {
             Some(When::Times(times)) => Some(times),
             _ => None,
         };
-        let mut times = wished.clone();
+        let mut times = wanted.clone();
         // The month first: it says how many days there are.
         for index in [0, 1, 3, 4, 2] {
-            let Some((least, most)) = choice(index, &wished[index], &times[3]) else { continue };
+            let Some((least, most)) = choice(index, &wanted[index], &times[3]) else { continue };
             let kept = old.map(|old| &old[index]).filter(|old| {
                 let within = old.parse::<u64>().is_ok_and(|number| (least..=most).contains(&number));
-                within || wished[index] == "random" && *old != "*"
+                within || wanted[index] == "random" && *old != "*"
             });
             times[index] = match kept {
                 Some(kept) => kept.clone(),
@@ -120,9 +120,9 @@ impl Wish {
 }
 
 /// From where to where somebody leaves it to chance: `random`, or `10:20`.
-fn choice(index: usize, wished: &str, month: &str) -> Option<(u64, u64)> {
+fn choice(index: usize, wanted: &str, month: &str) -> Option<(u64, u64)> {
     const RANGES: [(u64, u64); 5] = [(0, 59), (0, 23), (1, 28), (1, 12), (0, 6)];
-    if wished == "random" {
+    if wanted == "random" {
         let days = match month {
             "1" | "3" | "5" | "7" | "8" | "10" | "12" => 31,
             "4" | "6" | "9" | "11" => 30,
@@ -130,7 +130,7 @@ fn choice(index: usize, wished: &str, month: &str) -> Option<(u64, u64)> {
         };
         return Some(if index == 2 { (1, days) } else { RANGES[index] });
     }
-    let (a, b) = wished.split_once(':').filter(|_| index != 2)?;
+    let (a, b) = wanted.split_once(':').filter(|_| index != 2)?;
     let (a, b) = (a.parse().ok()?, b.parse().ok()?);
     Some((u64::min(a, b), u64::max(a, b)))
 }
@@ -160,29 +160,29 @@ mod tests {
     use super::*;
     use crate::machine::Fake;
 
-    fn wish(minute: &str, cmd: &str) -> Wish {
+    fn request(minute: &str, cmd: &str) -> CronJobSpec {
         let mut times = ["*"; 5].map(str::to_owned);
         times[0] = minute.to_owned();
         let identifier = Some("id".to_owned());
-        Wish { when: When::Times(times), cmd: cmd.into(), identifier, comment: None, commented: false }
+        CronJobSpec { when: When::Times(times), cmd: cmd.into(), identifier, comment: None, commented: false }
     }
 
     #[test]
     fn chance_is_decided_once() {
         let machine = Fake::new().file("/dev/urandom", [7; 64]);
         let mut tab = Tab::parse("");
-        assert_eq!(wish("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::New);
+        assert_eq!(request("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::New);
         let text = tab.text();
-        assert_eq!(wish("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
-        assert_eq!(wish("0:59", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
-        assert_eq!(wish("random", "y").set(&machine, &mut tab).expect("it can be set"), Outcome::Updated);
+        assert_eq!(request("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
+        assert_eq!(request("0:59", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
+        assert_eq!(request("random", "y").set(&machine, &mut tab).expect("it can be set"), Outcome::Updated);
         assert_eq!(tab.text(), text.replace(" x\n", " y\n"));
     }
 
     #[test]
     fn a_job_is_one_line() {
-        assert!(wish("*", "a\n* * * * * b").check().is_err());
-        assert!(wish("* *", "a").check().is_err());
-        assert!(wish("*/5", "a % b").check().is_ok());
+        assert!(request("*", "a\n* * * * * b").check().is_err());
+        assert!(request("* *", "a").check().is_err());
+        assert!(request("*/5", "a % b").check().is_ok());
     }
 }

@@ -7,7 +7,7 @@ use rocksalt_core::Value;
 use super::super::Verdict;
 use super::super::file;
 use super::contents::Contents;
-use super::extracted::{ExtractPlan, Extracted, Found, changes};
+use super::extracted::{ArchiveState, ExtractPlan, Extracted, changes};
 use super::{Format, tar, zip};
 use crate::Result;
 use crate::grains::look::is_directory;
@@ -15,7 +15,7 @@ use crate::machine::{Probe, System, accounts};
 
 impl Extracted {
     /// The verdict of a dry run, with the changes of the run.
-    pub(super) fn predicted(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &Found) -> Verdict {
+    pub(super) fn predicted(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &ArchiveState) -> Verdict {
         let shown = file::redacted(&plan.source);
         let name = self.directory();
         if !found.extract {
@@ -38,11 +38,11 @@ impl Extracted {
         Verdict::would(text + because(found)).changes(changes)
     }
 
-    pub(super) fn perform(
+    pub(super) fn carry_out(
         &self,
         machine: &dyn System,
         plan: &ExtractPlan,
-        found: &Found,
+        found: &ArchiveState,
         archive: &Path,
     ) -> Result<Verdict> {
         let shown = file::redacted(&plan.source);
@@ -103,7 +103,7 @@ impl Extracted {
         &self,
         machine: &dyn System,
         plan: &ExtractPlan,
-        found: &Found,
+        found: &ArchiveState,
         archive: &Path,
         name: &Path,
     ) -> Result<Vec<String>> {
@@ -118,7 +118,7 @@ impl Extracted {
                     machine,
                     &archive,
                     name,
-                    &zip::Wish { password, permissions: self.extract_perms.0, excludes: &[] },
+                    &zip::ExtractOptions { password, permissions: self.extract_perms.0, excludes: &[] },
                 )
             }
             _ => {
@@ -129,7 +129,7 @@ impl Extracted {
     }
 
     /// What will be told as extracted.
-    fn names(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &Found) -> Vec<String> {
+    fn names(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &ArchiveState) -> Vec<String> {
         let members = found.contents.members.iter();
         match plan.format {
             // What unzip prints is its own.
@@ -150,7 +150,7 @@ impl Extracted {
     }
 
     /// What is removed first, as Salt tells it, and the paths.
-    fn removals(&self, machine: &dyn Probe, found: &Found) -> Option<(Value, Vec<String>)> {
+    fn removals(&self, machine: &dyn Probe, found: &ArchiveState) -> Option<(Value, Vec<String>)> {
         let name = self.directory();
         let there = |path: &String| matches!(machine.stat(Path::new(path.trim_end_matches('/')), false), Ok(Some(_)));
         if self.clean_parent.0 {
@@ -197,11 +197,11 @@ impl Extracted {
     }
 
     /// Whether what will be extracted belongs to somebody else at first.
-    fn will_own(&self, machine: &dyn Probe, found: &Found) -> bool {
+    fn will_own(&self, machine: &dyn Probe, found: &ArchiveState) -> bool {
         let (uid, gid) = self.owners(machine);
         let own = accounts::own_uid(machine);
-        let is = |wish: Option<u32>, name: &str, number: &dyn Fn(&str) -> Option<u32>| {
-            wish.is_none() || (own == 0 && number(name) == wish)
+        let is = |request: Option<u32>, name: &str, number: &dyn Fn(&str) -> Option<u32>| {
+            request.is_none() || (own == 0 && number(name) == request)
         };
         let fits = |owner: &Option<(String, String)>| match owner {
             Some((user, group)) => {
@@ -215,7 +215,7 @@ impl Extracted {
         (uid.is_some() || gid.is_some()) && !found.contents.members.iter().all(|member| fits(&member.owner))
     }
 
-    fn own(&self, machine: &dyn System, found: &Found, mut verdict: Verdict) -> Result<Verdict> {
+    fn own(&self, machine: &dyn System, found: &ArchiveState, mut verdict: Verdict) -> Result<Verdict> {
         let (uid, gid) = self.owners(machine);
         if uid.is_none() && gid.is_none() {
             return Ok(verdict);
@@ -263,7 +263,7 @@ impl Extracted {
 }
 
 /// Why it is extracted, for the comment.
-fn because(found: &Found) -> &'static str {
+fn because(found: &ArchiveState) -> &'static str {
     match (found.trigger, found.missing) {
         (true, _) => ", due to source_hash update",
         (false, true) => ", due to absence of one or more files/dirs",

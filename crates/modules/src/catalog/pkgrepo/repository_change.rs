@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// Files to write (or remove), a key to bring, and what comes then.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Work {
+pub struct RepositoryChange {
     pub files: Vec<(PathBuf, Option<String>)>,
     pub key: Option<Key>,
     /// Fetch the lists of what there is.
@@ -40,7 +40,7 @@ impl Key {
         let Ok(content) = machine.read(&self.path) else { return false };
         match &self.from {
             From::Url(_) => !content.is_empty(),
-            From::Text(text) => self.formed(text.as_bytes()).is_ok_and(|wished| wished == content),
+            From::Text(text) => self.formed(text.as_bytes()).is_ok_and(|wanted| wanted == content),
             From::Server { ids, .. } => key::bare(&content).is_ok_and(|bytes| {
                 let known = key::fingerprints(&bytes);
                 ids.iter().all(|id| key::is_among(id, &known))
@@ -85,9 +85,9 @@ impl Key {
     }
 }
 
-impl Work {
+impl RepositoryChange {
     /// The key first: a repository without it would fail every refresh.
-    pub fn perform(&self, machine: &dyn System, saltenv: &str) -> Result<()> {
+    pub fn carry_out(&self, machine: &dyn System, saltenv: &str) -> Result<()> {
         if let Some(key) = &self.key {
             key.bring(machine, saltenv)?;
         }

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 
 /// What to mount where. No device: what `/etc/fstab` says of the place.
 #[derive(Default)]
-pub struct Wish<'a> {
+pub struct MountRequest<'a> {
     pub name: &'a str,
     pub device: Option<&'a str>,
     pub fstype: &'a str,
@@ -20,7 +20,7 @@ pub struct Wish<'a> {
     pub user: Option<&'a str>,
 }
 
-impl Wish<'_> {
+impl MountRequest<'_> {
     pub fn mount(&self) -> Command {
         self.command(self.options.to_vec())
     }
@@ -92,14 +92,14 @@ impl Function for Mount {
         if self.mkmnt.0 && !look::exists(machine, &self.name) {
             tool::make_directories(machine, &self.name, 0o755)?;
         }
-        let wish = Wish {
+        let request = MountRequest {
             name: &self.name,
             device: device.as_deref(),
             fstype: &self.fstype,
             options: &listed(&self.opts),
             user: self.user.as_deref(),
         };
-        run(machine, &wish.mount()).map(|()| true)
+        run(machine, &request.mount()).map(|()| true)
     }
 }
 
@@ -135,9 +135,14 @@ impl Function for Remount {
             return Mount { name, device: device.into(), mkmnt, fstype, opts, user }.call(machine);
         }
         let options = listed(&opts);
-        let wish =
-            Wish { name: &name, device: Some(&device), fstype: &fstype, options: &options, user: user.as_deref() };
-        run(machine, &wish.remount()).map(|()| true)
+        let request = MountRequest {
+            name: &name,
+            device: Some(&device),
+            fstype: &fstype,
+            options: &options,
+            user: user.as_deref(),
+        };
+        run(machine, &request.remount()).map(|()| true)
     }
 }
 
