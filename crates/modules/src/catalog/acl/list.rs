@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 /// An entry of an access list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct AclEntry {
     pub default: bool,
     /// `user`, `group`, `mask` or `other`.
     pub kind: String,
@@ -26,7 +26,7 @@ pub struct Acl {
     pub path: String,
     /// `file`, `owner`, `group`, and perhaps `flags`.
     remarks: Vec<(String, String)>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<AclEntry>,
 }
 
 impl Acl {
@@ -54,7 +54,7 @@ impl Acl {
     }
 
     /// Those of a kind, among the default ones or the others.
-    pub fn of(&self, wanted: &EntrySelector) -> impl Iterator<Item = &Entry> {
+    pub fn of(&self, wanted: &EntrySelector) -> impl Iterator<Item = &AclEntry> {
         let (default, kind) = (wanted.default, wanted.kind.clone());
         self.entries.iter().filter(move |entry| entry.default == default && entry.kind == kind)
     }
@@ -69,7 +69,7 @@ impl Acl {
         for kind in ["user", "group", "other", "mask"] {
             for default in [false, true] {
                 let of_kind = self.entries.iter().filter(|entry| entry.default == default && entry.kind == kind);
-                let list: Vec<Value> = of_kind.map(Entry::shown).collect();
+                let list: Vec<Value> = of_kind.map(AclEntry::shown).collect();
                 let always = !default && matches!(kind, "user" | "group");
                 if always || !list.is_empty() {
                     if default { &mut defaults } else { &mut shown }.insert(kind, list);
@@ -83,7 +83,7 @@ impl Acl {
     }
 }
 
-impl Entry {
+impl AclEntry {
     fn shown(&self) -> Value {
         let bits = [("read", 4), ("write", 2), ("execute", 1)];
         let permissions = bits.map(|(name, bit)| (name.into(), Value::Bool(self.octal & bit != 0)));
@@ -215,7 +215,7 @@ fn parse(text: &str) -> Vec<Acl> {
         };
         let bits = [('r', 4), ('w', 2), ('x', 1)];
         let octal = bits.iter().filter(|(letter, _)| perms.contains(*letter)).map(|(_, bit)| bit).sum();
-        list.entries.push(Entry { default, kind: kind.to_owned(), name, octal });
+        list.entries.push(AclEntry { default, kind: kind.to_owned(), name, octal });
     }
     lists
 }

@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::list::{self, Acl, Entry, EntrySelector};
+use super::list::{self, Acl, AclEntry, EntrySelector};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -157,7 +157,7 @@ impl AclRequest<'_> {
     }
 
     /// Who is meant: an empty name is the owner's.
-    fn entry<'a>(&self, list: &'a Acl, wanted: &EntrySelector, name: &str) -> Option<&'a Entry> {
+    fn entry<'a>(&self, list: &'a Acl, wanted: &EntrySelector, name: &str) -> Option<&'a AclEntry> {
         let owner = match wanted.kind.as_str() {
             "user" => list.remark("owner"),
             "group" => list.remark("group"),
@@ -195,7 +195,7 @@ impl AclRequest<'_> {
         if self.names.iter().all(good) {
             return Ok(Decision::Settled(Verdict::good("Permissions are in the desired state")));
         }
-        let old: Vec<Option<&Entry>> =
+        let old: Vec<Option<&AclEntry>> =
             self.names.iter().map(|name| lists.first().and_then(|list| self.entry(list, &wanted, name))).collect();
         let shown = list_of(self.names);
         let joined = self.names.join(", ");

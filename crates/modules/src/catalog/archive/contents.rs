@@ -1,4 +1,4 @@
-//! [`Contents`]: what is in an archive, sorted as Salt sorts it, and whether it stays where it belongs.
+//! [`ArchiveContents`]: what is in an archive, sorted as Salt sorts it, and whether it stays where it belongs.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-pub struct Contents {
+pub struct ArchiveContents {
     pub members: Vec<Member>,
     /// Sorted; directories with a slash at the end.
     pub dirs: Vec<String>,
@@ -36,10 +36,10 @@ pub struct Contents {
     pub top_level_links: Vec<String>,
 }
 
-impl Contents {
+impl ArchiveContents {
     /// `strip`: so many leading parts of each path are left out.
-    pub fn new(members: Vec<Member>, strip: usize) -> Contents {
-        let mut contents = Contents::default();
+    pub fn new(members: Vec<Member>, strip: usize) -> ArchiveContents {
+        let mut contents = ArchiveContents::default();
         for member in &members {
             let directory = member.kind == Kind::Directory;
             let path = if directory { format!("{}/", member.path) } else { member.path.clone() };
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn members_are_sorted_as_in_salt() {
-        let contents = Contents::new(
+        let contents = ArchiveContents::new(
             vec![member("a/x/f", Kind::File), member("a", Kind::Directory), member("a/l", Kind::Link("x".into()))],
             0,
         );
@@ -150,11 +150,11 @@ mod tests {
             (vec!["a/".into()], vec!["a/x/f".into()], vec!["a/l".into()])
         );
         assert_eq!(contents.top_level_dirs, ["a/"]);
-        let stripped = Contents::new(vec![member("a", Kind::Directory), member("a/f", Kind::File)], 1);
+        let stripped = ArchiveContents::new(vec![member("a", Kind::Directory), member("a/f", Kind::File)], 1);
         assert!(stripped.dirs.is_empty() && stripped.top_level_files == ["f"]);
-        let implied = Contents::new(vec![member("a/f", Kind::File), member("a/g", Kind::File)], 0);
+        let implied = ArchiveContents::new(vec![member("a/f", Kind::File), member("a/g", Kind::File)], 0);
         assert_eq!(implied.top_level_dirs, ["a/"]);
-        let two = Contents::new(vec![member("f", Kind::File), member("b/g", Kind::File)], 0);
+        let two = ArchiveContents::new(vec![member("f", Kind::File), member("b/g", Kind::File)], 0);
         assert!(two.top_level_dirs.is_empty() && two.top_level_files == ["f"]);
     }
 
@@ -170,9 +170,9 @@ mod tests {
             member("h", Kind::HardLink("../x".into())),
         ];
         for member in refused {
-            assert!(Contents::new(vec![member.clone()], 0).escape().is_some(), "{member:?}");
+            assert!(ArchiveContents::new(vec![member.clone()], 0).escape().is_some(), "{member:?}");
         }
         let fine = [member("./a/f", Kind::File), member("a/l", Kind::Link("../b".into())), member("..a", Kind::File)];
-        assert_eq!(Contents::new(fine.to_vec(), 0).escape(), None);
+        assert_eq!(ArchiveContents::new(fine.to_vec(), 0).escape(), None);
     }
 }

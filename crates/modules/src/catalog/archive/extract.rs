@@ -6,9 +6,9 @@ use rocksalt_core::Value;
 
 use super::super::Verdict;
 use super::super::file;
-use super::contents::Contents;
+use super::contents::ArchiveContents;
 use super::extracted::{ArchiveState, ExtractPlan, Extracted, changes};
-use super::{Format, tar, zip};
+use super::{ArchiveFormat, tar, zip};
 use crate::Result;
 use crate::grains::look::is_directory;
 use crate::machine::{Probe, System, accounts};
@@ -108,10 +108,10 @@ impl Extracted {
         name: &Path,
     ) -> Result<Vec<String>> {
         match plan.format {
-            Format::Zip if self.options.is_some() || self.use_cmd_unzip == Some(true) => {
+            ArchiveFormat::Zip if self.options.is_some() || self.use_cmd_unzip == Some(true) => {
                 super::functions::unzip(machine, archive, name, self.options.as_deref(), &[], None)
             }
-            Format::Zip => {
+            ArchiveFormat::Zip => {
                 let archive = super::place::Archive::File(archive.to_owned());
                 let password = self.password.as_deref();
                 zip::extract(
@@ -133,8 +133,8 @@ impl Extracted {
         let members = found.contents.members.iter();
         match plan.format {
             // What unzip prints is its own.
-            Format::Zip if self.options.is_some() || self.use_cmd_unzip == Some(true) => Vec::new(),
-            Format::Zip => zip::names(machine, plan.archive()).unwrap_or_default(),
+            ArchiveFormat::Zip if self.options.is_some() || self.use_cmd_unzip == Some(true) => Vec::new(),
+            ArchiveFormat::Zip => zip::names(machine, plan.archive()).unwrap_or_default(),
             // tar prints what it does as it is in the archive, directories with a slash, without what is stripped.
             _ if self.options.is_some() => {
                 let strip = super::extracted::strip(self.options.as_deref());
@@ -168,7 +168,7 @@ impl Extracted {
     }
 
     /// The paths that shall belong to somebody, with all below them.
-    fn owned_paths(&self, contents: &Contents) -> Vec<String> {
+    fn owned_paths(&self, contents: &ArchiveContents) -> Vec<String> {
         if let Some(path) = &self.enforce_ownership_on {
             return vec![path.clone()];
         }
@@ -184,7 +184,7 @@ impl Extracted {
     }
 
     /// Whether something that is there belongs to somebody else.
-    pub(super) fn foreign(&self, machine: &dyn Probe, contents: &Contents) -> bool {
+    pub(super) fn foreign(&self, machine: &dyn Probe, contents: &ArchiveContents) -> bool {
         let (uid, gid) = self.owners(machine);
         let mut foreign = false;
         for path in self.owned_paths(contents) {
@@ -271,12 +271,12 @@ fn because(found: &ArchiveState) -> &'static str {
     }
 }
 
-fn trimmed(mut files: Vec<String>, trim: Option<usize>, format: Format) -> Vec<String> {
+fn trimmed(mut files: Vec<String>, trim: Option<usize>, format: ArchiveFormat) -> Vec<String> {
     if let Some(count) = trim
         && files.len() > count
     {
         files.truncate(count);
-        if format == Format::Zip {
+        if format == ArchiveFormat::Zip {
             files.push(format!("List trimmed after {count} files."));
         }
     }

@@ -10,8 +10,8 @@ use super::super::cp;
 use super::super::cp::source::Source as Place;
 use super::super::file::{self, Flag};
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::Format;
-use super::contents::Contents;
+use super::ArchiveFormat;
+use super::contents::ArchiveContents;
 use super::place::Archive;
 use crate::Result;
 use crate::catalog::Plan;
@@ -94,7 +94,7 @@ pub struct Extracted {
 #[derive(Serialize, Deserialize)]
 pub struct ExtractPlan {
     pub(super) source: String,
-    pub(super) format: Format,
+    pub(super) format: ArchiveFormat,
     pub(super) trim: Option<usize>,
     wanted: Option<(digest::Kind, String)>,
     saltenv: String,
@@ -107,7 +107,7 @@ pub struct ExtractPlan {
 /// What a look at archive and directory has shown.
 #[derive(Serialize, Deserialize)]
 pub struct ArchiveState {
-    pub(super) contents: Contents,
+    pub(super) contents: ArchiveContents,
     pub(super) extract: bool,
     pub(super) missing: bool,
     pub(super) trigger: bool,
@@ -253,14 +253,14 @@ impl Extracted {
             return fail(format!("Source file '{}' does not exist", path.display()));
         }
         let format = match &self.archive_format {
-            Some(name) => Format::named(name).ok_or_else(|| {
+            Some(name) => ArchiveFormat::named(name).ok_or_else(|| {
                 format!(
                     "Invalid archive_format '{}'. Either set it to a supported value (tar, rar, zip) or remove this \
                      argument and the archive format will be guessed based on file extension.",
                     name.to_lowercase()
                 )
             }),
-            None => Format::of(&place.name()).ok_or_else(|| {
+            None => ArchiveFormat::of(&place.name()).ok_or_else(|| {
                 "Could not guess archive_format from the value of the 'source' argument. Please set this \
                  archive_format to one of the following: tar, rar, zip"
                     .to_owned()
@@ -334,16 +334,18 @@ impl Extracted {
     }
 
     /// Arguments that don't go with the kind of archive.
-    fn misfit(&self, format: Format) -> Option<&'static str> {
+    fn misfit(&self, format: ArchiveFormat) -> Option<&'static str> {
         match format {
-            Format::Zip if self.options.is_some() && self.use_cmd_unzip == Some(false) => Some(
+            ArchiveFormat::Zip if self.options.is_some() && self.use_cmd_unzip == Some(false) => Some(
                 "'use_cmd_unzip' cannot be set to False if CLI options are being specified (via the 'options' \
                  argument). Either remove 'use_cmd_unzip', or set it to True.",
             ),
-            Format::Tar | Format::Rar if self.password.is_some() => {
+            ArchiveFormat::Tar | ArchiveFormat::Rar if self.password.is_some() => {
                 Some("The 'password' argument is only supported for zip archives")
             }
-            Format::Rar => Some("archive.unrar function not available, rar/unrar might not be installed on minion"),
+            ArchiveFormat::Rar => {
+                Some("archive.unrar function not available, rar/unrar might not be installed on minion")
+            }
             _ if self.clean.0 && self.clean_parent.0 => {
                 Some("Only one of 'clean' and 'clean_parent' can be set to True")
             }
@@ -386,7 +388,7 @@ impl Extracted {
     fn look(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::result::Result<ArchiveState, Verdict> {
         let shown = file::redacted(&plan.source);
         let name = self.directory();
-        if plan.format == Format::Zip
+        if plan.format == ArchiveFormat::Zip
             && self.password.is_none()
             && super::zip::is_encrypted(machine, &plan.archive).unwrap_or(false)
         {
@@ -396,7 +398,7 @@ impl Extracted {
             )));
         }
         let contents = match plan.format {
-            Format::Zip => super::zip::list(machine, &plan.archive, self.password.as_deref()),
+            ArchiveFormat::Zip => super::zip::list(machine, &plan.archive, self.password.as_deref()),
             _ => super::tar::list(machine, &plan.archive, self.list_options.as_deref(), strip(self.options.as_deref())),
         };
         let contents = contents.map_err(|error| Verdict::bad(format!("{shown}: {error}")))?;
@@ -470,7 +472,7 @@ pub fn strip(options: Option<&str>) -> usize {
 }
 
 /// Whether something is missing, and what is there of another kind.
-fn compare(machine: &dyn Probe, name: &str, contents: &Contents) -> (bool, Vec<String>) {
+fn compare(machine: &dyn Probe, name: &str, contents: &ArchiveContents) -> (bool, Vec<String>) {
     let (mut missing, mut in_the_way) = (false, Vec::new());
     type Fits = fn(Kind) -> bool;
     let lists: [(&[String], Fits); 3] = [

@@ -8,7 +8,7 @@ use rocksalt_macros::function;
 use super::super::cp;
 use super::super::file::absolute;
 use super::place::Archive;
-use super::{Format, Function, tar, zip};
+use super::{ArchiveFormat, Function, tar, zip};
 use crate::machine::{Command, Output, Probe, System};
 use crate::text::{glob, words};
 use crate::{Error, Result};
@@ -133,10 +133,10 @@ impl Function for List {
     fn call(self, machine: &dyn System) -> Result<Value> {
         let source = cp::source::Source::parse(machine, &self.name, self.saltenv.as_deref())?;
         let format = match &self.archive_format {
-            Some(name) => Format::named(name)
-                .filter(|format| *format != Format::Rar)
+            Some(name) => ArchiveFormat::named(name)
+                .filter(|format| *format != ArchiveFormat::Rar)
                 .ok_or_else(|| Error::arguments(format!("Unsupported archive format '{name}'")))?,
-            None => Format::of(&source.name()).ok_or_else(|| {
+            None => ArchiveFormat::of(&source.name()).ok_or_else(|| {
                 Error::arguments("Unable to guess archive format, please pass an 'archive_format' argument.")
             })?,
         };
@@ -144,9 +144,9 @@ impl Function for List {
         let archive = Archive::File(path.clone());
         let strip = self.strip_components.unwrap_or(0);
         let contents = match format {
-            Format::Zip => zip::list(machine, &archive, None),
-            Format::Tar => tar::list(machine, &archive, self.options.as_deref(), strip),
-            Format::Rar => Err(Error::failed("rar archives can't be listed").hint("use cmd.run with unrar")),
+            ArchiveFormat::Zip => zip::list(machine, &archive, None),
+            ArchiveFormat::Tar => tar::list(machine, &archive, self.options.as_deref(), strip),
+            ArchiveFormat::Rar => Err(Error::failed("rar archives can't be listed").hint("use cmd.run with unrar")),
         };
         let contents = contents.map_err(|error| Error::failed(format!("{}: {error}", self.name)))?;
         if self.clean && !matches!(source, cp::source::Source::Local(_)) {

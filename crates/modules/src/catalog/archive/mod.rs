@@ -36,24 +36,24 @@ pub const FUNCTIONS: &[Entry] = &[
 pub const STATES: &[StateEntry] = &[state::<extracted::Extracted>()];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Format {
+enum ArchiveFormat {
     Tar,
     Rar,
     Zip,
 }
 
-impl Format {
-    fn named(name: &str) -> Option<Format> {
+impl ArchiveFormat {
+    fn named(name: &str) -> Option<ArchiveFormat> {
         match name.to_lowercase().as_str() {
-            "tar" => Some(Format::Tar),
-            "rar" => Some(Format::Rar),
-            "zip" => Some(Format::Zip),
+            "tar" => Some(ArchiveFormat::Tar),
+            "rar" => Some(ArchiveFormat::Rar),
+            "zip" => Some(ArchiveFormat::Zip),
             _ => None,
         }
     }
 
     /// By the name's ending. Salt doesn't know `.tar.zst`; today's tar does.
-    fn of(name: &str) -> Option<Format> {
+    fn of(name: &str) -> Option<ArchiveFormat> {
         const TAR: [&str; 12] = [
             ".tar",
             ".tar.gz",
@@ -70,18 +70,18 @@ impl Format {
         ];
         let name = name.to_lowercase();
         match &name {
-            name if TAR.iter().any(|ending| name.ends_with(ending)) => Some(Format::Tar),
-            name if name.ends_with(".zip") => Some(Format::Zip),
-            name if name.ends_with(".rar") => Some(Format::Rar),
+            name if TAR.iter().any(|ending| name.ends_with(ending)) => Some(ArchiveFormat::Tar),
+            name if name.ends_with(".zip") => Some(ArchiveFormat::Zip),
+            name if name.ends_with(".rar") => Some(ArchiveFormat::Rar),
             _ => None,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Format::Tar => "tar",
-            Format::Rar => "rar",
-            Format::Zip => "zip",
+            ArchiveFormat::Tar => "tar",
+            ArchiveFormat::Rar => "rar",
+            ArchiveFormat::Zip => "zip",
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::contents::{Contents, Kind, Member};
+use super::contents::{ArchiveContents, Kind, Member};
 use super::place::Archive;
 use crate::machine::{Command, Output, Probe, System};
 use crate::text::words;
 use crate::{Error, Result};
 
 /// What is in it. `decompress`: a command for a compression that tar doesn't know of itself.
-pub fn list(machine: &dyn Probe, archive: &Archive, decompress: Option<&str>, strip: usize) -> Result<Contents> {
+pub fn list(machine: &dyn Probe, archive: &Archive, decompress: Option<&str>, strip: usize) -> Result<ArchiveContents> {
     let names = read(machine, archive, decompress, "-t")?;
     // A second look tells the kinds. Names alone are one a line; with the rest of the line they could be anything.
     let lines = read(machine, archive, decompress, "-tv")?;
@@ -20,7 +20,7 @@ pub fn list(machine: &dyn Probe, archive: &Archive, decompress: Option<&str>, st
         let line = lines.next().ok_or_else(|| Error::failed("tar lists the archive in two ways"))?;
         members.push(member(name, line));
     }
-    Ok(Contents::new(members, strip))
+    Ok(ArchiveContents::new(members, strip))
 }
 
 fn member(name: &str, line: &str) -> Member {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::cipher::Cipher;
-use super::contents::{Contents, Kind, Member};
+use super::contents::{ArchiveContents, Kind, Member};
 use super::crc::Crc;
 use super::entries::{ZipEntry, data, entries};
 use super::inflate::Inflater;
@@ -18,7 +18,7 @@ pub fn is_encrypted(machine: &dyn Probe, archive: &Archive) -> Result<bool> {
 }
 
 /// What is in it. Directories that only stand in the paths of files count too, as in Salt.
-pub fn list(machine: &dyn Probe, archive: &Archive, password: Option<&str>) -> Result<Contents> {
+pub fn list(machine: &dyn Probe, archive: &Archive, password: Option<&str>) -> Result<ArchiveContents> {
     let mut members: Vec<Member> = Vec::new();
     let mut implied = std::collections::BTreeSet::new();
     for entry in entries(machine, archive)? {
@@ -40,7 +40,7 @@ pub fn list(machine: &dyn Probe, archive: &Archive, password: Option<&str>) -> R
         implied.remove(&member.path);
     }
     members.extend(implied.into_iter().map(|path| Member { path, kind: Kind::Directory, owner: None }));
-    Ok(Contents::new(members, 0))
+    Ok(ArchiveContents::new(members, 0))
 }
 
 /// The names in it, in its own order.

@@ -1,4 +1,4 @@
-//! [`Access`]: keys and passwords for remote repositories, which nobody gets to see.
+//! [`RemoteAccess`]: keys and passwords for remote repositories, which nobody gets to see.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::text::words;
 
 /// What a remote repository wants to see. Empty: whatever the user's own settings give.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Access {
+pub struct RemoteAccess {
     /// Tried one after the other, as Salt does: some servers take a key that then may not read the repository.
-    pub identities: Vec<Identity>,
-    pub login: Option<Login>,
+    pub identities: Vec<RemoteIdentity>,
+    pub login: Option<RemoteLogin>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-pub enum Identity {
+pub enum RemoteIdentity {
     /// A file of this machine.
     File(String),
     /// A key of the controller's tree. It is on the machine only while git runs.
@@ -28,7 +28,7 @@ pub enum Identity {
 
 /// A name and a password for one server, so that no other one that it leads to gets them.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Login {
+pub struct RemoteLogin {
     server: String,
     user: String,
     password: Option<String>,
@@ -46,7 +46,7 @@ const WITH_KEY: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export T
 /// Uses only this key and never prompts. The server's host key must be known or signed (`docs/security-rules.md#r8`).
 const SSH_OPTIONS: &str = "-oIdentitiesOnly=yes -oBatchMode=yes -oPasswordAuthentication=no";
 
-impl Access {
+impl RemoteAccess {
     /// The address without its password, and the access; in Salt's words if they don't fit.
     pub fn new(
         machine: &dyn Probe,
@@ -54,7 +54,7 @@ impl Access {
         identity: &Value,
         login: (Option<&str>, Option<&str>),
         saltenv: &str,
-    ) -> Result<(String, Access), String> {
+    ) -> Result<(String, RemoteAccess), String> {
         let (plain, own) = without_login(url);
         let login = match login {
             (None, None) => own,
@@ -63,14 +63,18 @@ impl Access {
                 if !plain.starts_with("https://") {
                     return Err("Basic Auth only supported for HTTPS".into());
                 }
-                Some(Login { server: server(&plain), user: user.to_owned(), password: password.map(str::to_owned) })
+                Some(RemoteLogin {
+                    server: server(&plain),
+                    user: user.to_owned(),
+                    password: password.map(str::to_owned),
+                })
             }
         };
-        Ok((plain, Access { identities: identities(machine, identity, saltenv)?, login }))
+        Ok((plain, RemoteAccess { identities: identities(machine, identity, saltenv)?, login }))
     }
 
     /// Makes git use it.
-    pub fn command(&self, words: &[String], identity: Option<&Identity>) -> Command {
+    pub fn command(&self, words: &[String], identity: Option<&RemoteIdentity>) -> Command {
         let mut argv = vec!["git".to_owned()];
         let mut command = Command::default();
         if let Some(login) = &self.login {
@@ -83,11 +87,11 @@ impl Access {
         argv.extend(words.iter().cloned());
         match identity {
             None => {}
-            Some(Identity::File(path)) => {
+            Some(RemoteIdentity::File(path)) => {
                 let line = format!("ssh -i {} {SSH_OPTIONS}", words::quote(path));
                 command.env.push(("GIT_SSH_COMMAND".into(), Some(line)));
             }
-            Some(Identity::Key(key)) => {
+            Some(RemoteIdentity::Key(key)) => {
                 let shell = ["sh", "-c", WITH_KEY, "sh"].map(str::to_owned);
                 argv = shell.into_iter().chain(argv).collect();
                 command.env.push(("ROCKSALT_SSH_OPTIONS".into(), Some(SSH_OPTIONS.into())));
@@ -108,7 +112,7 @@ impl Access {
     }
 }
 
-fn identities(machine: &dyn Probe, identity: &Value, saltenv: &str) -> Result<Vec<Identity>, String> {
+fn identities(machine: &dyn Probe, identity: &Value, saltenv: &str) -> Result<Vec<RemoteIdentity>, String> {
     let paths = match identity {
         Value::Null => return Ok(Vec::new()),
         Value::String(path) => vec![path.clone()],
@@ -120,19 +124,19 @@ fn identities(machine: &dyn Probe, identity: &Value, saltenv: &str) -> Result<Ve
             let source = Source::parse(machine, path, Some(saltenv)).map_err(|error| error.to_string())?;
             let Source::Tree { path: below, saltenv } = source else { return Err(format!("'{path}' is no path")) };
             let found = machine.tree().read(&saltenv, &below).map_err(|error| error.to_string())?;
-            return found.map(Identity::Key).ok_or_else(|| format!("identity '{path}' does not exist."));
+            return found.map(RemoteIdentity::Key).ok_or_else(|| format!("identity '{path}' does not exist."));
         }
         let path = expand(machine, path).to_string_lossy().into_owned();
         if !path.starts_with('/') {
             return Err(format!("identity '{path}' is not an absolute path"));
         }
-        Ok(Identity::File(path))
+        Ok(RemoteIdentity::File(path))
     };
     paths.iter().map(one).collect()
 }
 
 /// An address without a password that it carries, and the login that it is.
-pub fn without_login(url: &str) -> (String, Option<Login>) {
+pub fn without_login(url: &str) -> (String, Option<RemoteLogin>) {
     let own = || (url.to_owned(), None);
     let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")) else {
         return own();
@@ -141,7 +145,7 @@ pub fn without_login(url: &str) -> (String, Option<Login>) {
     let Some((login, host)) = host.rsplit_once('@') else { return own() };
     let Some((user, password)) = login.split_once(':') else { return own() };
     let server = format!("{scheme}://{host}");
-    let login = Login { server: server.clone(), user: decoded(user), password: Some(decoded(password)) };
+    let login = RemoteLogin { server: server.clone(), user: decoded(user), password: Some(decoded(password)) };
     (server + path, Some(login))
 }
 
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn nothing_shows_a_password() {
-        let (_, access) = Access::new(
+        let (_, access) = RemoteAccess::new(
             &crate::machine::Fake::new(),
             "https://git.example.com/a.git",
             &Value::Null,

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Decision, State, Step, Touches, Verdict, change};
-use super::access::Access;
+use super::access::RemoteAccess;
 use super::run::Git;
 use super::{latest, look, sound};
 use crate::Result;
@@ -48,7 +48,7 @@ pub struct Cloned {
 
 #[derive(Serialize, Deserialize)]
 pub enum ClonePlan {
-    Clone { words: Vec<String>, access: Box<Access>, done: Box<Verdict> },
+    Clone { words: Vec<String>, access: Box<RemoteAccess>, done: Box<Verdict> },
     Checkout { old: String, branch: String },
 }
 
@@ -66,7 +66,7 @@ impl State for Cloned {
         self.branch.as_deref().map_or(Ok(""), |branch| sound::name("branch", branch))?;
         if machine.stat(std::path::Path::new(target), true).ok().flatten().is_none() {
             let login = (self.https_user.as_deref(), self.https_pass.as_deref());
-            let (url, access) = match Access::new(machine, &self.name, &self.identity, login, step.saltenv) {
+            let (url, access) = match RemoteAccess::new(machine, &self.name, &self.identity, login, step.saltenv) {
                 Ok(found) => found,
                 Err(text) => return fail(text),
             };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Touches, Verdict, change};
-use super::access::Access;
+use super::access::RemoteAccess;
 use super::run::Git;
 use super::{comments, latest, look, read, sound};
 use crate::Result;
@@ -66,7 +66,7 @@ pub struct DetachPlan {
     rev: String,
     target: String,
     url: String,
-    access: Access,
+    access: RemoteAccess,
     is_hash: bool,
     /// The address that the remote repository has now; `None`: not there.
     known_url: Option<String>,
@@ -121,7 +121,7 @@ impl Detached {
             return Ok(Err(format!("Target '{target}' exists and is a regular file, cannot proceed")));
         }
         let login = (self.https_user.as_deref(), self.https_pass.as_deref());
-        let (url, access) = match Access::new(machine, &self.name, &self.identity, login, step.saltenv) {
+        let (url, access) = match RemoteAccess::new(machine, &self.name, &self.identity, login, step.saltenv) {
             Ok(found) => found,
             Err(text) => return Ok(Err(text)),
         };

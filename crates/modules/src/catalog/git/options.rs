@@ -146,7 +146,7 @@ macro_rules! git_function {
                 None => "/".into(),
             };
             let (url, access) =
-                super::access::Access::new($machine, &$self.$url(), &$self.identity, login, saltenv)
+                super::access::RemoteAccess::new($machine, &$self.$url(), &$self.identity, login, saltenv)
                     .map_err($crate::Error::arguments)?;
             (super::run::Git::acting($machine, cwd, $self.user.as_deref()).with(&access), url)
         });

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::access::{Access, redacted};
+use super::access::{RemoteAccess, redacted};
 use super::inspect::forgiven;
 use super::options::{git_function, line};
 use super::run::Git;
@@ -233,7 +233,7 @@ impl Function for RemoteRefs {
         let login = (self.https_user.as_deref(), self.https_pass.as_deref());
         let saltenv = self.saltenv.as_deref().unwrap_or("base");
         let (url, access) =
-            Access::new(machine, &self.url, &self.identity, login, saltenv).map_err(Error::arguments)?;
+            RemoteAccess::new(machine, &self.url, &self.identity, login, saltenv).map_err(Error::arguments)?;
         let mut words = vec!["ls-remote"];
         words.extend(self.heads.then_some("--heads"));
         words.extend(self.tags.then_some("--tags"));

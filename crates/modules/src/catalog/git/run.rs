@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::access::{Access, Identity};
+use super::access::{RemoteAccess, RemoteIdentity};
 use crate::Error;
 use crate::machine::{Command, Output, Probe, System, accounts};
 
@@ -11,7 +11,7 @@ pub struct Git<'a> {
     on: On<'a>,
     cwd: PathBuf,
     user: Option<String>,
-    access: Access,
+    access: RemoteAccess,
 }
 
 #[derive(Clone, Copy)]
@@ -31,15 +31,15 @@ pub struct Fault {
 impl<'a> Git<'a> {
     /// For commands that only look.
     pub fn looking(machine: &'a dyn Probe, cwd: impl Into<PathBuf>, user: Option<&str>) -> Git<'a> {
-        Git { on: On::Probe(machine), cwd: cwd.into(), user: user.map(str::to_owned), access: Access::default() }
+        Git { on: On::Probe(machine), cwd: cwd.into(), user: user.map(str::to_owned), access: RemoteAccess::default() }
     }
 
     pub fn acting(machine: &'a dyn System, cwd: impl Into<PathBuf>, user: Option<&str>) -> Git<'a> {
-        Git { on: On::System(machine), cwd: cwd.into(), user: user.map(str::to_owned), access: Access::default() }
+        Git { on: On::System(machine), cwd: cwd.into(), user: user.map(str::to_owned), access: RemoteAccess::default() }
     }
 
     #[must_use]
-    pub fn with(self, access: &Access) -> Git<'a> {
+    pub fn with(self, access: &RemoteAccess) -> Git<'a> {
         Git { access: access.clone(), ..self }
     }
 
@@ -68,12 +68,12 @@ impl<'a> Git<'a> {
         let words: Vec<String> = words.iter().map(|word| word.as_ref().to_owned()).collect();
         let shown = self.access.redact(&format!("git {}", words.join(" ")));
         let mut errors = Vec::new();
-        let identities: Vec<Option<&Identity>> = match self.access.identities.is_empty() {
+        let identities: Vec<Option<&RemoteIdentity>> = match self.access.identities.is_empty() {
             true => vec![None],
             false => self.access.identities.iter().map(Some).collect(),
         };
         for identity in &identities {
-            if let Some(Identity::File(path)) = identity
+            if let Some(RemoteIdentity::File(path)) = identity
                 && !matches!(self.probe().stat(Path::new(path), true), Ok(Some(_)))
             {
                 errors.push(format!("The following identity file(s) were not found: {path}"));
@@ -94,7 +94,7 @@ impl<'a> Git<'a> {
         Err(Fault { command: shown, said })
     }
 
-    fn run(&self, words: &[String], identity: Option<&Identity>, merge: bool) -> Result<Output, Error> {
+    fn run(&self, words: &[String], identity: Option<&RemoteIdentity>, merge: bool) -> Result<Output, Error> {
         let mut command = self.access.command(words, identity);
         // Messages are read, and there is nobody to answer a question.
         for (name, value) in [("LC_ALL", "C"), ("LANGUAGE", "C"), ("GIT_TERMINAL_PROMPT", "0")] {

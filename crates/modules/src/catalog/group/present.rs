@@ -47,12 +47,12 @@ pub struct Present {
 #[derive(Serialize, Deserialize)]
 pub enum GroupPlan {
     Make,
-    Change(Difference),
+    Change(GroupDifference),
 }
 
 /// What is to be changed.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Difference {
+pub struct GroupDifference {
     gid: Option<u32>,
     members: Option<Vec<String>>,
     addusers: Vec<String>,
@@ -172,8 +172,8 @@ impl Present {
         Decision::Change(GroupPlan::Make, would)
     }
 
-    fn differences(&self, group: &Group, gid: Option<u32>) -> Difference {
-        let mut difference = Difference { gid: gid.filter(|gid| *gid != group.gid), ..Difference::default() };
+    fn differences(&self, group: &Group, gid: Option<u32>) -> GroupDifference {
+        let mut difference = GroupDifference { gid: gid.filter(|gid| *gid != group.gid), ..GroupDifference::default() };
         if let Some(wanted) = &self.members {
             let same = wanted.iter().all(|user| group.members.contains(user))
                 && group.members.iter().all(|user| wanted.contains(user));
@@ -191,7 +191,7 @@ impl Present {
     }
 }
 
-impl Difference {
+impl GroupDifference {
     fn shown(&self) -> Map {
         let mut shown = Map::new();
         if let Some(gid) = self.gid {

@@ -69,14 +69,14 @@ fn lines(all: impl IntoIterator<Item = Option<String>>) -> String {
 
 /// What modules have been done to, and what went wrong.
 #[derive(Default)]
-struct Done {
+struct ModulesReport {
     changes: Map,
     yes: Vec<String>,
     no: Vec<String>,
     failed: Vec<String>,
 }
 
-impl Done {
+impl ModulesReport {
     fn take(&mut self, module: &str, result: Result<Vec<String>>, word: &str, verb: &str) {
         match result {
             Ok(names) if names.is_empty() => self.no.push(module.to_owned()),
@@ -158,7 +158,7 @@ impl State for Present {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: ModulesPlan = plan.into_own()?;
-        let mut done = Done::default();
+        let mut done = ModulesReport::default();
         for module in &plan.load {
             // One that it came with is loaded by now.
             if done.changes.contains_key(&kernel::name(module)?) && !self.persist.0 {
@@ -205,7 +205,7 @@ impl State for Absent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: Vec<String> = plan.into_own()?;
-        let mut done = Done::default();
+        let mut done = ModulesReport::default();
         for module in &plan {
             let result = super::remove(machine, module, self.persist.0, self.comment.0);
             done.take(module, result, "removed", "remove");

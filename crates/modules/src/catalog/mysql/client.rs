@@ -1,4 +1,4 @@
-//! [`Server`]: a MySQL or MariaDB server, reached through its own command line client.
+//! [`MysqlServer`]: a MySQL or MariaDB server, reached through its own command line client.
 //!
 //! Statements go in by standard input and the password by the environment: neither is ever among the
 //! arguments, which every user of the machine can read.
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 
 /// How to reach a server.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Server {
+pub struct MysqlServer {
     program: String,
     arguments: Vec<String>,
     password: Option<String>,
@@ -26,9 +26,9 @@ pub struct Server {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub enum Failure {
+pub enum MysqlFailure {
     /// The server refused, or could not be reached.
-    Server { code: u32, text: String },
+    MysqlServer { code: u32, text: String },
     /// It did not come that far.
     Other(Error),
 }
@@ -48,9 +48,9 @@ const CONNECTION: &[&str] = &[
     "client_flags",
 ];
 
-impl Server {
+impl MysqlServer {
     /// From `connection_*` among the arguments, else from `mysql.*` of the options and the pillar.
-    pub fn of(machine: &dyn Probe, kwargs: &Map) -> Result<Server> {
+    pub fn of(machine: &dyn Probe, kwargs: &Map) -> Result<MysqlServer> {
         let found = ["mariadb", "mysql"].iter().find_map(|name| cmd::which(machine, name));
         let program = found.ok_or_else(|| {
             Error::failed("neither `mariadb` nor `mysql` is on this machine")
@@ -89,7 +89,7 @@ impl Server {
         let unknown = kwargs.keys().filter_map(Value::as_str).filter(|name| !CONNECTION.contains(name));
         let strange =
             unknown.map(|name| format!("no argument '{name}'{}", nearest::hint(name, CONNECTION.iter().copied())));
-        Ok(Server {
+        Ok(MysqlServer {
             program: program.to_string_lossy().into_owned(),
             arguments,
             password: value("pass")?,
@@ -99,8 +99,8 @@ impl Server {
     }
 
     /// As [`Server::of`], for functions: an argument that nobody takes is an error.
-    pub fn strict(machine: &dyn Probe, kwargs: &Map) -> Result<Server> {
-        let server = Server::of(machine, kwargs)?;
+    pub fn strict(machine: &dyn Probe, kwargs: &Map) -> Result<MysqlServer> {
+        let server = MysqlServer::of(machine, kwargs)?;
         match server.strange.first() {
             Some(strange) => Err(Error::arguments(strange.clone())),
             None => Ok(server),
@@ -109,13 +109,13 @@ impl Server {
 
     /// The same, with another password.
     #[must_use]
-    pub fn with_password(&self, password: &str) -> Server {
-        Server { password: Some(password.to_owned()), ..self.clone() }
+    pub fn with_password(&self, password: &str) -> MysqlServer {
+        MysqlServer { password: Some(password.to_owned()), ..self.clone() }
     }
 
     /// The same, as another user.
     #[must_use]
-    pub fn with_user(&self, user: &str, password: Option<&str>) -> Server {
+    pub fn with_user(&self, user: &str, password: Option<&str>) -> MysqlServer {
         let mut server = self.clone();
         server.arguments.retain(|argument| !argument.starts_with("--user="));
         server.arguments.push(format!("--user={user}"));
@@ -124,19 +124,19 @@ impl Server {
     }
 
     /// The rows of a statement of ours, which only looks.
-    pub fn ask(&self, machine: &dyn Probe, statement: &str) -> Result<Vec<Map>, Failure> {
+    pub fn ask(&self, machine: &dyn Probe, statement: &str) -> Result<Vec<Map>, MysqlFailure> {
         let output = machine.query(&self.command(statement, None));
         self.reply(output, &[]).map(Reply::rows)
     }
 
     /// Runs a statement of ours; `secrets` are those that it has in it.
-    pub fn tell(&self, machine: &dyn System, statement: &str, secrets: &[&str]) -> Result<Vec<Map>, Failure> {
+    pub fn tell(&self, machine: &dyn System, statement: &str, secrets: &[&str]) -> Result<Vec<Map>, MysqlFailure> {
         let output = machine.run(&self.command(statement, None));
         self.reply(output, secrets).map(Reply::rows)
     }
 
     /// Runs what the user wrote, in a database.
-    pub fn run(&self, machine: &dyn System, database: &str, statements: &str) -> Result<Reply, Failure> {
+    pub fn run(&self, machine: &dyn System, database: &str, statements: &str) -> Result<Reply, MysqlFailure> {
         self.reply(machine.run(&self.command(statements, Some(database))), &[])
     }
 
@@ -158,10 +158,10 @@ impl Server {
         command
     }
 
-    fn reply(&self, output: Result<Output>, secrets: &[&str]) -> Result<Reply, Failure> {
-        let output = output.map_err(Failure::Other)?;
+    fn reply(&self, output: Result<Output>, secrets: &[&str]) -> Result<Reply, MysqlFailure> {
+        let output = output.map_err(MysqlFailure::Other)?;
         if output.timed_out {
-            return Err(Failure::Other(Error::timed_out("the database did not answer within an hour")));
+            return Err(MysqlFailure::Other(Error::timed_out("the database did not answer within an hour")));
         }
         if output.success() {
             return Ok(Reply::parse(&output.text()));
@@ -171,7 +171,7 @@ impl Server {
         let (code, text) = split(line);
         let mut hidden = secrets.to_vec();
         hidden.extend(self.password.as_deref());
-        Err(Failure::Server { code, text: sql::without(text, &hidden) })
+        Err(MysqlFailure::MysqlServer { code, text: sql::without(text, &hidden) })
     }
 }
 
@@ -185,33 +185,33 @@ fn split(line: &str) -> (u32, &str) {
     }
 }
 
-impl Failure {
+impl MysqlFailure {
     /// It is the login that was refused.
     pub fn is_denied(&self) -> bool {
-        matches!(self, Failure::Server { code: 1045 | 1698, .. })
+        matches!(self, MysqlFailure::MysqlServer { code: 1045 | 1698, .. })
     }
 
     /// The server's words, or the error if it was never asked.
     pub fn reason(self) -> Result<String> {
         match self {
-            Failure::Server { .. } => Ok(self.text()),
-            Failure::Other(error) => Err(error),
+            MysqlFailure::MysqlServer { .. } => Ok(self.text()),
+            MysqlFailure::Other(error) => Err(error),
         }
     }
 
     fn text(&self) -> String {
         match self {
-            Failure::Server { code: 0, text } => format!("MySQL Error: {text}"),
-            Failure::Server { code, text } => format!("MySQL Error {code}: {text}"),
-            Failure::Other(error) => error.to_string(),
+            MysqlFailure::MysqlServer { code: 0, text } => format!("MySQL Error: {text}"),
+            MysqlFailure::MysqlServer { code, text } => format!("MySQL Error {code}: {text}"),
+            MysqlFailure::Other(error) => error.to_string(),
         }
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Error {
+impl From<MysqlFailure> for Error {
+    fn from(failure: MysqlFailure) -> Error {
         match failure {
-            Failure::Other(error) => error,
+            MysqlFailure::Other(error) => error,
             server => Error::failed(server.text()),
         }
     }
@@ -230,18 +230,18 @@ mod tests {
             ("connection_host".into(), "-db".into()),
             ("conection_user".into(), "x".into()),
         ]);
-        let server = Server::of(&machine, &kwargs).expect("there is a client");
+        let server = MysqlServer::of(&machine, &kwargs).expect("there is a client");
         let command = server.command("SELECT 'hunter2'", None);
         assert!(!command.argv.iter().any(|word| word.contains("hunter2")), "{:?}", command.argv);
         assert!(command.argv.contains(&"--host=-db".to_owned()));
         assert_eq!(command.env, [("MYSQL_PWD".to_owned(), Some("hunter2".to_owned()))]);
         assert_eq!(server.strange, ["no argument 'conection_user'; did you mean 'connection_user'?"]);
-        assert!(Server::of(&Fake::new(), &kwargs).is_err());
+        assert!(MysqlServer::of(&Fake::new(), &kwargs).is_err());
     }
 
     #[test]
     fn errors_are_read_and_secrets_left_out() {
-        let server = Server {
+        let server = MysqlServer {
             program: "mysql".into(),
             arguments: Vec::new(),
             password: Some("hunter2".into()),

@@ -177,14 +177,14 @@ impl Grant {
 }
 
 /// What somebody has on an object.
-pub struct Held {
+pub struct HeldPrivileges {
     privileges: BTreeSet<Privilege>,
     pub grant_option: bool,
 }
 
-impl Held {
-    pub fn on(object: &Object, grants: &[Grant]) -> Held {
-        let mut held = Held { privileges: BTreeSet::new(), grant_option: false };
+impl HeldPrivileges {
+    pub fn on(object: &Object, grants: &[Grant]) -> HeldPrivileges {
+        let mut held = HeldPrivileges { privileges: BTreeSet::new(), grant_option: false };
         for grant in grants.iter().filter(|grant| grant.object.is(object)) {
             held.privileges.extend(grant.privileges.iter().cloned());
             held.grant_option |= grant.grant_option;
@@ -214,7 +214,7 @@ impl Held {
 
     /// These, and no others.
     pub fn are(&self, wanted: &BTreeSet<Privilege>) -> bool {
-        let held = Held { privileges: wanted.clone(), grant_option: self.grant_option };
+        let held = HeldPrivileges { privileges: wanted.clone(), grant_option: self.grant_option };
         self.covers(wanted) && held.covers(&self.privileges)
     }
 
@@ -337,7 +337,7 @@ mod tests {
             "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION",
         ]);
         assert_eq!(held.len(), 4);
-        let on = |database: &str| Held::on(&Object::wanted(database, true).expect("it is an object"), &held);
+        let on = |database: &str| HeldPrivileges::on(&Object::wanted(database, true).expect("it is an object"), &held);
         let covers = |database: &str, text: &str| on(database).covers(&wanted(text).expect("it is a request"));
         assert!(covers("my_db.*", "select") && on("my_db.*").grant_option);
         assert!(covers("my_db.*", "insert (a)") && !covers("my_db.*", "insert") && !covers("my_db.*", "insert (c)"));
@@ -354,6 +354,8 @@ mod tests {
     fn all_is_seen_where_mysql_8_lists_each() {
         let line = format!("GRANT {} ON *.* TO `root`@`localhost` WITH GRANT OPTION", STATIC.replace(',', ", "));
         let everything = Object::wanted("*.*", true).expect("it is an object");
-        assert!(Held::on(&everything, &grants(&[&line])).covers(&wanted("all privileges").expect("a request")));
+        assert!(
+            HeldPrivileges::on(&everything, &grants(&[&line])).covers(&wanted("all privileges").expect("a request"))
+        );
     }
 }

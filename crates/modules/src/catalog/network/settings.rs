@@ -60,7 +60,7 @@ pub struct System {
 
 /// What is written down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Settings {
+struct NetworkSettings {
     networking: String,
     hostname: String,
     domain: String,
@@ -69,15 +69,15 @@ struct Settings {
 
 #[derive(Serialize, Deserialize)]
 pub struct SettingsPlan {
-    old: Settings,
-    new: Settings,
+    old: NetworkSettings,
+    new: NetworkSettings,
     /// The running machine's name is another one.
     rename: bool,
     done: Verdict,
 }
 
-impl Settings {
-    fn read(machine: &dyn Probe) -> Settings {
+impl NetworkSettings {
+    fn read(machine: &dyn Probe) -> NetworkSettings {
         let networking = look::text(machine, NETWORKING).unwrap_or_default();
         let networking = networking.lines().find_map(|line| line.strip_prefix("CONFIGURE_INTERFACES="));
         let resolv = look::text(machine, RESOLV).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Settings {
         let name = look::line(machine, HOSTNAME).unwrap_or_default();
         let (hostname, inner) = name.split_once('.').unwrap_or((&name, ""));
         let domain = word("domain");
-        Settings {
+        NetworkSettings {
             networking: networking.unwrap_or_default().trim().trim_matches('"').to_owned(),
             hostname: hostname.to_owned(),
             domain: if domain.is_empty() { inner.to_owned() } else { domain },
@@ -116,7 +116,7 @@ impl State for System {
             let text = format!("network.system is there for Debian's way of network settings, and this is {family}");
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
-        let old = Settings::read(machine);
+        let old = NetworkSettings::read(machine);
         let mut new = old.clone();
         if !self.enabled.is_null() {
             new.networking = match yes(&self.enabled) {

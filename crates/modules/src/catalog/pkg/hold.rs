@@ -9,7 +9,7 @@ use crate::machine::{Probe, System};
 
 /// What became of one package: Salt's `{name, changes, result, comment}`.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct HoldResult {
     pub name: String,
     pub changes: Map,
     /// `None`: a dry run that would do it.
@@ -17,7 +17,7 @@ pub struct Held {
     pub comment: String,
 }
 
-impl Held {
+impl HoldResult {
     pub fn to_value(&self) -> Value {
         Value::Map(Map::from_iter([
             ("name".into(), self.name.as_str().into()),
@@ -34,16 +34,16 @@ pub fn foresee(
     provider: &dyn Provider,
     requests: &[PackageRequest],
     hold: bool,
-) -> Result<Vec<Held>> {
+) -> Result<Vec<HoldResult>> {
     let holds = provider.holds(machine)?;
     let one = |request: &PackageRequest| {
         let name = request.name.clone();
         if holds.contains_key(&name) == hold {
             let comment = format!("Package {name} is already set {}to be held.", if hold { "" } else { "not " });
-            return Held { comment, name, changes: Map::new(), result: Some(true) };
+            return HoldResult { comment, name, changes: Map::new(), result: Some(true) };
         }
         let comment = format!("Package {name} is set {}to be held.", if hold { "" } else { "not " });
-        Held { comment, changes: change(provider, hold), name, result: None }
+        HoldResult { comment, changes: change(provider, hold), name, result: None }
     };
     Ok(requests.iter().map(one).collect())
 }
@@ -54,9 +54,9 @@ pub fn execute(
     provider: &dyn Provider,
     requests: &[PackageRequest],
     hold: bool,
-) -> Result<Vec<Held>> {
+) -> Result<Vec<HoldResult>> {
     let mut all = foresee(machine, provider, requests, hold)?;
-    let pending = |one: &&Held| one.result.is_none();
+    let pending = |one: &&HoldResult| one.result.is_none();
     let names: Vec<String> = all.iter().filter(pending).map(|one| one.name.clone()).collect();
     if names.is_empty() {
         return Ok(all);

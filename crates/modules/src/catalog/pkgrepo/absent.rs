@@ -31,7 +31,7 @@ pub struct Absent {
 }
 
 #[derive(Serialize, Deserialize)]
-pub struct RepositoryPlan {
+pub struct RepositoryRemoval {
     work: RepositoryChange,
     done: Verdict,
 }
@@ -45,7 +45,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
-        let plan: RepositoryPlan = plan.into_own()?;
+        let plan: RepositoryRemoval = plan.into_own()?;
         plan.work.carry_out(machine, step.saltenv)?;
         Ok(plan.done)
     }
@@ -56,7 +56,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryPlan>> {
+    fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryRemoval>> {
         let before = Sources::read(machine)?;
         let mut after = before.clone();
         match before.find(&self.name) {
@@ -88,7 +88,7 @@ impl Absent {
         Ok(self.decided(RepositoryChange { files, key: None, refresh: true }, text, changes))
     }
 
-    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<RepositoryPlan>> {
+    fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<RepositoryRemoval>> {
         let is_meant = |one: &ini::Repository| one.id == self.name;
         let files = ini::read_all(machine, family)?;
         let Some(mut file) = files.into_iter().find(|file| file.repositories.iter().any(is_meant)) else {
@@ -105,14 +105,14 @@ impl Absent {
         Verdict::good(format!("Package repo {} is absent", self.name))
     }
 
-    fn decided(&self, work: RepositoryChange, text: String, changes: Map) -> Decision<RepositoryPlan> {
+    fn decided(&self, work: RepositoryChange, text: String, changes: Map) -> Decision<RepositoryRemoval> {
         let would = format!(
             "Package repo '{}' will be removed. This may cause pkg states to behave differently than stated if this \
              action is repeated without test=True, due to the differences in the configured repositories.",
             self.name
         );
         let done = Verdict::good(text).changes(changes.clone());
-        Decision::Change(RepositoryPlan { work, done }, Verdict::would(would).changes(changes))
+        Decision::Change(RepositoryRemoval { work, done }, Verdict::would(would).changes(changes))
     }
 }
 

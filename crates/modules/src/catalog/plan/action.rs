@@ -12,7 +12,7 @@ pub enum Action {
         flags: String,
         failure: String,
     },
-    Check(Check),
+    Check(ContentCheck),
     /// A copy with owner, mode and times of the original.
     Copy {
         from: String,
@@ -87,7 +87,7 @@ pub enum Action {
 /// A command that must accept new content before the content is put in its place. It gets the name of a temporary file
 /// as its last argument.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Check {
+pub struct ContentCheck {
     pub command: String,
     #[serde(with = "bytes")]
     pub content: Vec<u8>,

@@ -4,14 +4,14 @@ use std::io;
 use std::path::Path;
 
 use super::super::{file, tool};
-use super::{Action, Check, Plan, Verdict, Wording};
+use super::{Action, ContentCheck, Plan, Verdict, Wording};
 use crate::grains::look;
 use crate::machine::{Command, Output, System};
 use crate::text::words;
 use crate::{Error, Result, error};
 
 /// Why an action did not work.
-enum Fault {
+enum ActionFault {
     /// The rest is not done.
     Stops(String),
     /// The rest is done, but the verdict is bad.
@@ -33,12 +33,12 @@ impl Plan {
             }
             match carry_out(action, self.wording, machine) {
                 Ok(()) => {}
-                Err(Fault::Told(text)) => told.push(text),
-                Err(Fault::Stops(text)) => {
+                Err(ActionFault::Told(text)) => told.push(text),
+                Err(ActionFault::Stops(text)) => {
                     return Ok(Verdict::bad(worded(self.wording, self.failure, &text, index, count)));
                 }
-                Err(Fault::Ends(verdict)) => return Ok(*verdict),
-                Err(Fault::Error(error)) => return Err(error),
+                Err(ActionFault::Ends(verdict)) => return Ok(*verdict),
+                Err(ActionFault::Error(error)) => return Err(error),
             }
         }
         if !told.is_empty() {
@@ -52,9 +52,9 @@ impl Plan {
 /// A single action outside of a plan, for functions.
 pub fn apply_action(action: Action, machine: &dyn System) -> Result<()> {
     carry_out(action, Wording::Full, machine).map_err(|fault| match fault {
-        Fault::Stops(text) | Fault::Told(text) => Error::failed(text),
-        Fault::Ends(verdict) => Error::failed(verdict.comment),
-        Fault::Error(error) => error,
+        ActionFault::Stops(text) | ActionFault::Told(text) => Error::failed(text),
+        ActionFault::Ends(verdict) => Error::failed(verdict.comment),
+        ActionFault::Error(error) => error,
     })
 }
 
@@ -69,16 +69,16 @@ fn worded(wording: Wording, mut comment: String, text: &str, index: usize, count
     }
 }
 
-fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(), Fault> {
+fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(), ActionFault> {
     let io = |doing: &str, path: &str, done: io::Result<()>| done.map_err(|error| wording.io(doing, path, &error));
     match action {
         Action::Attributes { path, flags, failure } => {
             let done = machine.run(&Command::new(["chattr", &flags, "--", &path]));
-            if done.is_ok_and(|output| output.success()) { Ok(()) } else { Err(Fault::Told(failure)) }
+            if done.is_ok_and(|output| output.success()) { Ok(()) } else { Err(ActionFault::Told(failure)) }
         }
         Action::Check(check) => carry_out_check(&check, machine),
         Action::Copy { from, to } => copy(machine, &from, &to),
-        Action::Fail(text) => Err(Fault::Told(text)),
+        Action::Fail(text) => Err(ActionFault::Told(text)),
         Action::HardLink { existing, link } => {
             io("make the link", &link, machine.hard_link(Path::new(&existing), Path::new(&link)))
         }
@@ -86,10 +86,10 @@ fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(
             make_directory(machine, &path, mode, uid, gid).map_err(|error| wording.io("make", &path, &error))
         }
         Action::Mode { path, mode, failure } => {
-            machine.set_mode(Path::new(&path), mode).map_err(|_| Fault::Told(failure))
+            machine.set_mode(Path::new(&path), mode).map_err(|_| ActionFault::Told(failure))
         }
         Action::Owner { path, uid, gid, follow, failure } => {
-            machine.set_owner(Path::new(&path), uid, gid, follow).map_err(|_| Fault::Told(failure))
+            machine.set_owner(Path::new(&path), uid, gid, follow).map_err(|_| ActionFault::Told(failure))
         }
         Action::Remove(path) => io("remove", &path, machine.remove(Path::new(&path))),
         Action::Rename { from, to } => match machine.rename(Path::new(&from), Path::new(&to)) {
@@ -101,7 +101,7 @@ fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(
         },
         Action::ReplaceLink { target, link } => stops(tool::replace_link(machine, &target, &link)),
         Action::Run(command) => run(&command, wording, machine),
-        Action::Stop(text) => Err(Fault::Ends(Box::new(Verdict::bad(text)))),
+        Action::Stop(text) => Err(ActionFault::Ends(Box::new(Verdict::bad(text)))),
         Action::Symlink { target, link } => {
             io("make the link", &link, machine.symlink(Path::new(&target), Path::new(&link)))
         }
@@ -109,7 +109,7 @@ fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(
             io("set the times of", &path, machine.set_times(Path::new(&path), atime, mtime))
         }
         Action::TryRun { command, failure } => match (run(&command, wording, machine), failure) {
-            (Err(_), Some(failure)) => Err(Fault::Told(failure)),
+            (Err(_), Some(failure)) => Err(ActionFault::Told(failure)),
             _ => Ok(()),
         },
         Action::Write { path, content, mode, parents } => {
@@ -122,8 +122,8 @@ fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(
 }
 
 impl Wording {
-    fn io(self, doing: &str, path: &str, error: &io::Error) -> Fault {
-        Fault::Stops(match self {
+    fn io(self, doing: &str, path: &str, error: &io::Error) -> ActionFault {
+        ActionFault::Stops(match self {
             Wording::Brief => errno_text(error, path),
             Wording::Full | Wording::Command => Error::io(doing, path, error).to_string(),
         })
@@ -145,35 +145,35 @@ fn make_directory(machine: &dyn System, path: &str, mode: u32, uid: Option<u32>,
     }
 }
 
-fn stops(done: Result<()>) -> Result<(), Fault> {
-    done.map_err(|error| Fault::Stops(error.to_string()))
+fn stops(done: Result<()>) -> Result<(), ActionFault> {
+    done.map_err(|error| ActionFault::Stops(error.to_string()))
 }
 
-fn run(command: &Command, wording: Wording, machine: &dyn System) -> Result<(), Fault> {
+fn run(command: &Command, wording: Wording, machine: &dyn System) -> Result<(), ActionFault> {
     match machine.run(command) {
         Ok(output) if output.success() => Ok(()),
-        Ok(output) => Err(Fault::Stops(match wording {
+        Ok(output) => Err(ActionFault::Stops(match wording {
             Wording::Full => tool::fault(&command.argv, &output),
             Wording::Brief => String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
             Wording::Command => tool::failure(&command.argv, &output),
         })),
-        Err(error) if wording == Wording::Command => Err(Fault::Error(error)),
-        Err(error) => Err(Fault::Stops(error.to_string())),
+        Err(error) if wording == Wording::Command => Err(ActionFault::Error(error)),
+        Err(error) => Err(ActionFault::Stops(error.to_string())),
     }
 }
 
-fn copy(machine: &dyn System, from: &str, to: &str) -> Result<(), Fault> {
+fn copy(machine: &dyn System, from: &str, to: &str) -> Result<(), ActionFault> {
     stops(file::copy_all(machine, Path::new(from), Path::new(to)))
 }
 
-fn carry_out_check(check: &Check, machine: &dyn System) -> Result<(), Fault> {
+fn carry_out_check(check: &ContentCheck, machine: &dyn System) -> Result<(), ActionFault> {
     let directory = check.directory.as_deref().filter(|path| !path.is_empty()).unwrap_or("/tmp");
     let number = (machine.now() * 1e9) as u64;
     let path =
         format!("{}/.rocksalt-check-{}-{number}{}", directory.trim_end_matches('/'), std::process::id(), check.ending);
     let written = machine.write(Path::new(&path), &check.content, Some(0o600));
-    written.map_err(|error| Fault::Stops(errno_text(&error, &path)))?;
-    let argv = words::split(&format!("{} {path}", check.command)).map_err(|text| Fault::Stops(text.to_owned()));
+    written.map_err(|error| ActionFault::Stops(errno_text(&error, &path)))?;
+    let argv = words::split(&format!("{} {path}", check.command)).map_err(|text| ActionFault::Stops(text.to_owned()));
     let output = argv.map(|argv| machine.run(&Command::new(argv)));
     let _ = machine.remove(Path::new(&path));
     let output = match output? {
@@ -191,7 +191,7 @@ fn carry_out_check(check: &Check, machine: &dyn System) -> Result<(), Fault> {
     }
     let mut verdict = Verdict::bad(comment);
     verdict.further.insert("skip_watch", true);
-    Err(Fault::Ends(Box::new(verdict)))
+    Err(ActionFault::Ends(Box::new(verdict)))
 }
 
 /// A system error as Python prints it, which people search for.

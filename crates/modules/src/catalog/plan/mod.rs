@@ -6,7 +6,7 @@ mod action;
 mod apply;
 mod text;
 
-pub use action::{Action, Check};
+pub use action::{Action, ContentCheck};
 pub use apply::{apply_action, errno_text};
 
 use rocksalt_core::Value;

@@ -1,4 +1,4 @@
-//! [`Server`]: a PostgreSQL server, reached through `psql`.
+//! [`PostgresServer`]: a PostgreSQL server, reached through `psql`.
 //!
 //! Statements go in by standard input and the password by the environment: neither is ever among the
 //! arguments, which every user of the machine can read.
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 
 /// How to reach a server.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Server {
+pub struct PostgresServer {
     argv: Vec<String>,
     database: String,
     password: Option<String>,
@@ -30,9 +30,9 @@ pub enum Names {
     Function,
 }
 
-impl Server {
+impl PostgresServer {
     /// From the arguments, else from `postgres.*` of the options and the pillar.
-    pub fn of(machine: &dyn Probe, kwargs: &Map, names: Names) -> Result<Server> {
+    pub fn of(machine: &dyn Probe, kwargs: &Map, names: Names) -> Result<PostgresServer> {
         let known = match names {
             Names::State => ["db_user", "db_host", "db_port", "maintenance_db", "db_password", "user"],
             Names::Function => ["user", "host", "port", "maintenance_db", "password", "runas"],
@@ -63,7 +63,7 @@ impl Server {
         argv.extend(options.into_iter().filter_map(|(name, value)| value.map(|value| format!("--{name}={value}"))));
         // Through the socket the server knows its own user without a password.
         let local = host.is_none_or(|host| host.starts_with('/'));
-        Ok(Server {
+        Ok(PostgresServer {
             argv,
             database: value(3, "postgres.maintenance_db")?.unwrap_or_else(|| "postgres".into()),
             password: value(4, "postgres.pass")?,
@@ -73,8 +73,8 @@ impl Server {
 
     /// The same server, another database of it.
     #[must_use]
-    pub fn on(&self, database: &str) -> Server {
-        Server { database: database.to_owned(), ..self.clone() }
+    pub fn on(&self, database: &str) -> PostgresServer {
+        PostgresServer { database: database.to_owned(), ..self.clone() }
     }
 
     /// The rows of a query, which only looks.
@@ -158,23 +158,23 @@ mod tests {
             ("db_host".into(), "db.example.com".into()),
             ("maintenance_db".into(), "a=b 'c".into()),
         ]);
-        let server = Server::of(&machine(), &kwargs, Names::State).expect("there is a client");
+        let server = PostgresServer::of(&machine(), &kwargs, Names::State).expect("there is a client");
         let command = server.command("SELECT 'hunter2'");
         assert!(!command.argv.iter().any(|word| word.contains("hunter2")), "{:?}", command.argv);
         assert_eq!(command.argv.last().map(String::as_str), Some(r"--dbname=dbname='a=b \'c'"));
         assert!(command.env.contains(&("PGPASSWORD".to_owned(), Some("hunter2".to_owned()))));
         assert_eq!(command.user, None);
-        let local = Server::of(&machine(), &Map::new(), Names::State).expect("there is a client");
+        let local = PostgresServer::of(&machine(), &Map::new(), Names::State).expect("there is a client");
         assert_eq!(local.runas.as_deref(), Some("postgres"));
         let odd = Map::from_iter([("db_pasword".into(), "x".into())]);
-        let error = Server::of(&machine(), &odd, Names::State).err().map(|error| error.to_string());
+        let error = PostgresServer::of(&machine(), &odd, Names::State).err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("there is no argument 'db_pasword'; did you mean 'db_password'?"));
     }
 
     #[test]
     fn errors_are_shown_whole_but_for_secrets() {
         let printed = "psql:<stdin>:2: ERROR:  syntax error at or near \"x\"\nLINE 1: PASSWORD 'hunter2'\n        ^\n";
-        let server = Server::of(&machine(), &Map::new(), Names::Function).expect("there is a client");
+        let server = PostgresServer::of(&machine(), &Map::new(), Names::Function).expect("there is a client");
         let output = Output { code: 3, stderr: printed.into(), ..Output::default() };
         let said = server.answer(&output, &["hunter2"]).expect("it answered").expect_err("it refused");
         assert_eq!(said, "ERROR:  syntax error at or near \"x\"\nLINE 1: PASSWORD '***'\n        ^");

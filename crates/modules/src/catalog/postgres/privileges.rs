@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rocksalt_core::{Map, Value};
 
-use super::client::Server;
+use super::client::PostgresServer;
 use super::quote::{identifier, literal};
 use super::sql::text;
 use crate::machine::Probe;
@@ -149,7 +149,7 @@ impl Object {
     }
 
     /// The access to each object that is meant; none if there is no such object.
-    pub fn access(&self, machine: &dyn Probe, server: &Server) -> Result<Vec<Access>> {
+    pub fn access(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<Vec<Access>> {
         let query = format!(
             "SELECT o.name, w.rolname AS owner, x.grantee = 0 AS everybody, g.rolname AS grantee, \
              x.privilege_type AS privilege, x.is_grantable AS passed FROM ({}) o \
@@ -172,7 +172,7 @@ impl Object {
     }
 
     /// The members of a group, and whether they may let others in.
-    pub fn members(&self, machine: &dyn Probe, server: &Server) -> Result<BTreeMap<String, bool>> {
+    pub fn members(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<BTreeMap<String, bool>> {
         let rows = server.ask(
             machine,
             &format!(
@@ -186,7 +186,7 @@ impl Object {
     }
 
     /// What `ALL` means to this server.
-    fn all(&self, machine: &dyn Probe, server: &Server) -> Result<BTreeSet<String>> {
+    fn all(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<BTreeSet<String>> {
         let rows = server.ask(
             machine,
             &format!(
@@ -202,7 +202,7 @@ impl Object {
     pub fn allows(
         &self,
         machine: &dyn Probe,
-        server: &Server,
+        server: &PostgresServer,
         role: &str,
         wanted: &BTreeSet<String>,
         passed: bool,
@@ -230,7 +230,7 @@ impl Object {
     pub fn allows_some(
         &self,
         machine: &dyn Probe,
-        server: &Server,
+        server: &PostgresServer,
         role: &str,
         wanted: &BTreeSet<String>,
     ) -> Result<bool> {

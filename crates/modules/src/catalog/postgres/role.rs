@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 
-use super::client::Server;
+use super::client::PostgresServer;
 use super::csv;
 use super::password::{self, Method};
 use super::quote::{identifier, literal};
@@ -42,7 +42,7 @@ const FLAGS: [(&str, &str, &str); 6] = [
 ];
 
 /// What is to be done to a role.
-pub struct Difference {
+pub struct RoleDifference {
     /// What Salt calls the changes.
     pub update: Map,
     pub statements: String,
@@ -85,7 +85,12 @@ impl RoleSpec<'_> {
     }
 
     /// ` PASSWORD '…'`, and what of it must not be shown.
-    fn password_clause(&self, machine: &dyn Probe, server: &Server, role: &str) -> Result<(String, Vec<String>)> {
+    fn password_clause(
+        &self,
+        machine: &dyn Probe,
+        server: &PostgresServer,
+        role: &str,
+    ) -> Result<(String, Vec<String>)> {
         let Some(password) = self.password.filter(|password| !password.is_empty()) else {
             return Ok((String::new(), Vec::new()));
         };
@@ -110,7 +115,13 @@ impl RoleSpec<'_> {
     }
 
     /// The statements that make the role; `login` unless it is said.
-    pub fn create(&self, machine: &dyn Probe, server: &Server, role: &str, login: bool) -> Result<Difference> {
+    pub fn create(
+        &self,
+        machine: &dyn Probe,
+        server: &PostgresServer,
+        role: &str,
+        login: bool,
+    ) -> Result<RoleDifference> {
         let groups = self.group_names()?;
         let (password, secrets) = self.password_clause(machine, server, role)?;
         let mut clauses = String::new();
@@ -127,11 +138,17 @@ impl RoleSpec<'_> {
         let grants = RoleSpec::grants(role, &groups);
         let statements = format!("BEGIN;\nCREATE ROLE {} WITH{clauses};\n{grants}COMMIT;", identifier(role));
         let with = if clauses.is_empty() { statements.replacen(" WITH;", ";", 1) } else { statements };
-        Ok(Difference { update: Map::new(), statements: with, secrets })
+        Ok(RoleDifference { update: Map::new(), statements: with, secrets })
     }
 
     /// What must be changed of a role that is there; nothing is to be done if `update` is empty.
-    pub fn update(&self, machine: &dyn Probe, server: &Server, name: &str, role: &Map) -> Result<Difference> {
+    pub fn update(
+        &self,
+        machine: &dyn Probe,
+        server: &PostgresServer,
+        name: &str,
+        role: &Map,
+    ) -> Result<RoleDifference> {
         let mut update = Map::new();
         let mut clauses = String::new();
         for (flag, keyword, told) in FLAGS {
@@ -174,7 +191,7 @@ impl RoleSpec<'_> {
             false => format!("ALTER ROLE {} WITH{clauses};\n", identifier(name)),
         };
         let statements = format!("BEGIN;\n{alter}{}COMMIT;", RoleSpec::grants(name, &missing));
-        Ok(Difference { update, statements, secrets })
+        Ok(RoleDifference { update, statements, secrets })
     }
 }
 
@@ -187,7 +204,7 @@ fn clause(keyword: &str, wanted: Option<bool>) -> String {
 }
 
 /// All roles by name, or one, with what Salt tells of them; the password's verifier only if asked for.
-pub fn list(machine: &dyn Probe, server: &Server, name: Option<&str>, password: bool) -> Result<Map> {
+pub fn list(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>, password: bool) -> Result<Map> {
     let (verifier, join) = match password {
         true => (", a.rolpassword AS \"password\"", " LEFT JOIN pg_catalog.pg_authid a ON a.oid = r.oid"),
         false => ("", ""),
@@ -232,6 +249,6 @@ pub fn list(machine: &dyn Probe, server: &Server, name: Option<&str>, password: 
 }
 
 /// One role, if it is there.
-pub fn find(machine: &dyn Probe, server: &Server, name: &str, password: bool) -> Result<Option<Map>> {
+pub fn find(machine: &dyn Probe, server: &PostgresServer, name: &str, password: bool) -> Result<Option<Map>> {
     Ok(list(machine, server, Some(name), password)?.get(name).and_then(Value::as_map).cloned())
 }

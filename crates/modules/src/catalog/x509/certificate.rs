@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 
 use super::extensions;
 use super::key::{Key, public_pem};
-use super::openssl::Run;
+use super::openssl::OpensslCommand;
 use super::parsed::{Parsed, pem};
 use super::subject::Subject;
 use crate::machine::Probe;
@@ -81,7 +81,8 @@ impl CertificateSpec {
             format!("[req]\ndistinguished_name = dn\nprompt = no\n[dn]\n{}", extensions::section(&self.further, None)?);
         let subject = self.subject()?.slashed()?;
         let has_extensions = settings.trim_end().lines().last() != Some("[ext]");
-        let mut run = Run::new(["req", "-new", "-utf8", "-config", "settings", "-outform", "DER", "-subj", &subject]);
+        let mut run =
+            OpensslCommand::new(["req", "-new", "-utf8", "-config", "settings", "-outform", "DER", "-subj", &subject]);
         if has_extensions {
             run = run.and(["-reqexts", "ext"]);
         }
@@ -100,7 +101,7 @@ impl CertificateSpec {
         let subject = self.subject()?.slashed()?;
         let settings = extensions::section(&self.further, request.as_ref())?;
         let digest = format!("-{}", digest(&self.digest)?);
-        let mut run = Run::new([
+        let mut run = OpensslCommand::new([
             "x509",
             "-new",
             "-outform",

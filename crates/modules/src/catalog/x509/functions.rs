@@ -8,7 +8,7 @@ use super::asn1::shown;
 use super::certificate::{CertificateSpec, content, digest_of, read};
 use super::key::{self, Key, public_pem};
 use super::managed::{encoded, encoding, further, policy};
-use super::openssl::Run;
+use super::openssl::OpensslCommand;
 use super::parsed::{Parsed, blocks, hex, pem};
 use super::subject::PARTS;
 use crate::machine::{Probe, System};
@@ -421,8 +421,9 @@ pub fn signed_by(machine: &dyn Probe, der: &[u8], signer: &str) -> Result<bool> 
     let signer = read(machine, signer, "certificate", Parsed::certificate)?;
     // Only the signature counts here, not what either may be used for, nor when.
     let words = ["verify", "-partial_chain", "-no_check_time", "-trusted", "signer", "certificate"];
-    let run =
-        Run::new(words).part("signer", pem("CERTIFICATE", &signer.der)).part("certificate", pem("CERTIFICATE", der));
+    let run = OpensslCommand::new(words)
+        .part("signer", pem("CERTIFICATE", &signer.der))
+        .part("certificate", pem("CERTIFICATE", der));
     Ok(run.look(machine)?.success())
 }
 

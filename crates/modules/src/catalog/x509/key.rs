@@ -1,6 +1,6 @@
 //! Private keys: where they are, of which kind, and how they are made.
 
-use super::openssl::Run;
+use super::openssl::OpensslCommand;
 use super::parsed::pem;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -21,7 +21,7 @@ pub struct Kind {
 
 impl Key<'_> {
     /// Adds it to a run under an option, with its pass phrase.
-    pub fn add(&self, run: Run, option: &str, pass: &str, name: &str) -> Run {
+    pub fn add(&self, run: OpensslCommand, option: &str, pass: &str, name: &str) -> OpensslCommand {
         let run = match self.place.contains("-----BEGIN") {
             true => run.and([option, name]).part(name, self.place),
             false => run.and([option, self.place]),
@@ -31,7 +31,7 @@ impl Key<'_> {
 
     /// Its public half, as a PEM text.
     pub fn public(&self, machine: &dyn Probe) -> Result<String> {
-        let run = self.add(Run::new(["pkey", "-pubout"]), "-in", "-passin", "key");
+        let run = self.add(OpensslCommand::new(["pkey", "-pubout"]), "-in", "-passin", "key");
         // A key with a pass phrase must not make openssl ask for it.
         let run = if self.passphrase.is_none() { run.and(["-passin", "pass:"]) } else { run };
         Ok(String::from_utf8_lossy(&run.output(machine)?).into_owned())
@@ -45,7 +45,7 @@ impl Key<'_> {
 
 /// Of which kind a public key is.
 pub fn kind(machine: &dyn Probe, public: &str) -> Result<Kind> {
-    let run = Run::new(["pkey", "-pubin", "-noout", "-text_pub"]).stdin(public.as_bytes().to_vec());
+    let run = OpensslCommand::new(["pkey", "-pubin", "-noout", "-text_pub"]).stdin(public.as_bytes().to_vec());
     let text = String::from_utf8_lossy(&run.output(machine)?).into_owned();
     let first = text.lines().next().unwrap_or_default();
     let size = first.split(|letter: char| !letter.is_ascii_digit()).find_map(|digits| digits.parse().ok()).unwrap_or(0);
@@ -61,7 +61,7 @@ pub fn kind(machine: &dyn Probe, public: &str) -> Result<Kind> {
 
 /// Makes a new key, and gives it as text. It is nowhere else.
 pub fn create(machine: &dyn System, algo: &str, keysize: Option<u64>, passphrase: Option<&str>) -> Result<String> {
-    let run = Run::new(["genpkey", "-quiet", "-algorithm"]);
+    let run = OpensslCommand::new(["genpkey", "-quiet", "-algorithm"]);
     let run = match algo {
         "rsa" => run.and(["RSA", "-pkeyopt", &format!("rsa_keygen_bits:{}", keysize.unwrap_or(2048))]),
         "ec" => {

@@ -10,7 +10,7 @@ use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::certificate::{self, CertificateSpec, digest_of};
 use super::parsed::{Parsed, blocks, pem};
-use super::place::Place;
+use super::place::TargetFile;
 use super::{extensions, subject};
 use crate::machine::Probe;
 use crate::{Error, Result};
@@ -65,7 +65,7 @@ impl State for CsrManaged {
             further: further(&self.kwargs)?,
             ..CertificateSpec::default()
         };
-        let place = Place {
+        let place = TargetFile {
             path: &self.name,
             user: &self.user,
             group: &self.group,
@@ -185,7 +185,7 @@ impl State for CertificateManaged {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let encoding = encoding(self.encoding.as_deref())?;
         let spec = self.spec(machine)?;
-        let place = Place {
+        let place = TargetFile {
             path: &self.name,
             user: &self.user,
             group: &self.group,
@@ -312,7 +312,7 @@ pub fn policy(machine: &dyn Probe, name: &str) -> Result<Map> {
 /// What can't be looked at yet in a dry run (a key that an earlier step makes) is no failure then.
 fn unready(
     machine: &dyn Probe,
-    place: &Place<'_>,
+    place: &TargetFile<'_>,
     what: &str,
     step: &Step<'_>,
     spec: &CertificateSpec,
@@ -332,7 +332,7 @@ fn unready(
 
 fn decide(
     machine: &dyn Probe,
-    place: &Place<'_>,
+    place: &TargetFile<'_>,
     what: &str,
     changes: Map,
     is_there: bool,

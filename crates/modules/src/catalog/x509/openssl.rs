@@ -11,34 +11,34 @@ const WITH_FILES: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export
 
 /// A run of openssl: its words, the files that they name, and pass phrases.
 #[derive(Clone, Default)]
-pub struct Run {
+pub struct OpensslCommand {
     words: Vec<String>,
     parts: Vec<(String, String)>,
     secrets: Vec<(String, String)>,
     stdin: Option<Vec<u8>>,
 }
 
-impl Run {
-    pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Run {
-        Run { words: words.into_iter().map(str::to_owned).collect(), ..Run::default() }
+impl OpensslCommand {
+    pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> OpensslCommand {
+        OpensslCommand { words: words.into_iter().map(str::to_owned).collect(), ..OpensslCommand::default() }
     }
 
     #[must_use]
-    pub fn and<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Run {
+    pub fn and<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> OpensslCommand {
         self.words.extend(words.into_iter().map(str::to_owned));
         self
     }
 
     /// A file that the words name.
     #[must_use]
-    pub fn part(mut self, name: &str, content: impl Into<String>) -> Run {
+    pub fn part(mut self, name: &str, content: impl Into<String>) -> OpensslCommand {
         self.parts.push((name.to_owned(), content.into()));
         self
     }
 
     /// A pass phrase: the option that takes it, and itself. It goes through the environment.
     #[must_use]
-    pub fn pass(mut self, option: &str, phrase: Option<&str>) -> Run {
+    pub fn pass(mut self, option: &str, phrase: Option<&str>) -> OpensslCommand {
         if let Some(phrase) = phrase {
             let name = format!("ROCKSALT_PASS_{}", self.secrets.len());
             self.words.extend([option.to_owned(), format!("env:{name}")]);
@@ -48,7 +48,7 @@ impl Run {
     }
 
     #[must_use]
-    pub fn stdin(mut self, bytes: Vec<u8>) -> Run {
+    pub fn stdin(mut self, bytes: Vec<u8>) -> OpensslCommand {
         self.stdin = Some(bytes);
         self
     }

@@ -11,7 +11,7 @@ use crate::catalog::{Action, Plan};
 use crate::machine::{Kind, Probe, Stat};
 
 /// Whom the file shall belong to, and what may be done with it.
-pub struct Place<'a> {
+pub struct TargetFile<'a> {
     pub path: &'a str,
     pub user: &'a Value,
     pub group: &'a Value,
@@ -21,7 +21,7 @@ pub struct Place<'a> {
     pub default: u32,
 }
 
-impl Place<'_> {
+impl TargetFile<'_> {
     /// What is wrong with it before anything is done.
     pub fn fault(&self, machine: &dyn Probe, test: bool) -> Option<String> {
         let path = self.path;

@@ -11,8 +11,8 @@ use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::functions::entry;
 use super::key::{self, Key};
 use super::managed::mode;
-use super::openssl::Run;
-use super::place::Place;
+use super::openssl::OpensslCommand;
+use super::place::TargetFile;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -131,7 +131,7 @@ impl State for PrivateKeyManaged {
                 Some(key::create(machine, self.algo(), size, self.passphrase.as_deref())?.into_bytes())
             }
             Make::Encrypt => {
-                let run = Run::new(["pkey", "-in", &self.name, "-aes-256-cbc"]);
+                let run = OpensslCommand::new(["pkey", "-in", &self.name, "-aes-256-cbc"]);
                 Some(run.pass("-passout", self.passphrase.as_deref()).make(machine)?)
             }
         };
@@ -151,8 +151,8 @@ impl PrivateKeyManaged {
         self.algo.as_deref().unwrap_or("rsa")
     }
 
-    fn place(&self) -> Result<Place<'_>> {
-        Ok(Place {
+    fn place(&self) -> Result<TargetFile<'_>> {
+        Ok(TargetFile {
             path: &self.name,
             user: &self.user,
             group: &self.group,
@@ -222,7 +222,7 @@ impl State for PemManaged {
             Ok(text) => text,
             Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
         };
-        let place = Place {
+        let place = TargetFile {
             path: &self.name,
             user: &self.user,
             group: &self.group,

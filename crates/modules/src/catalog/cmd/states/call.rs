@@ -23,7 +23,7 @@ use crate::machine::{Probe, System};
 /// A map with `result`, `comment` and `changes` is the result itself. Whatever else it is goes to
 /// `changes` as `retval`, and false or empty means failure.
 #[state("cmd.call", watches, required("func"))]
-pub struct CallFunction(CallArguments);
+pub struct CallFunction(CallStateArguments);
 
 /// As `cmd.call`, if something that it watches has changed.
 ///
@@ -36,11 +36,11 @@ pub struct CallFunction(CallArguments);
 ///       - file: /etc/motd
 /// ```
 #[state("cmd.wait_call", watches, required("func"))]
-pub struct WaitCall(CallArguments);
+pub struct WaitCall(CallStateArguments);
 
 #[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
-struct CallArguments {
+struct CallStateArguments {
     /// The function's name.
     #[default]
     func: String,
@@ -76,7 +76,7 @@ impl State for WaitCall {
     }
 }
 
-impl CallArguments {
+impl CallStateArguments {
     fn plan(&self) -> Decision {
         Decision::Change(Plan::default(), Verdict::would(format!("Function \"{}\" would have been called", self.func)))
     }

@@ -34,7 +34,7 @@ pub struct Stopped {
 }
 
 /// The containers to stop, each with how it is.
-type StopPlan = (Engine, Vec<(String, String)>);
+type ContainersStopPlan = (Engine, Vec<(String, String)>);
 
 impl State for Stopped {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
@@ -42,7 +42,7 @@ impl State for Stopped {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let (engine, all): StopPlan = plan.into_own()?;
+        let (engine, all): ContainersStopPlan = plan.into_own()?;
         let wait = self.shutdown_timeout.map(|seconds| format!("--time={seconds}"));
         let (mut changes, mut errors) = (Map::new(), Vec::new());
         for (name, before) in &all {
@@ -64,7 +64,7 @@ impl State for Stopped {
 }
 
 impl Stopped {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<StopPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<ContainersStopPlan>> {
         let engine = Engine::find(machine)?;
         let targets = self.containers.clone().unwrap_or_else(|| vec![self.name.clone()]);
         let (mut absent, mut paused, mut stop) = (Vec::new(), Vec::new(), Vec::new());

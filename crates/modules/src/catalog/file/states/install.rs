@@ -9,7 +9,7 @@ use super::difference::{self, Ignored};
 use super::missing_directories;
 use super::permissions::{self, Mending, PermissionsSpec, bits};
 use super::{Action, Decision, Plan, Verdict, backup, look};
-use crate::catalog::plan::Check;
+use crate::catalog::plan::ContentCheck;
 use crate::machine::{Kind, Probe};
 use crate::text::digest;
 
@@ -222,7 +222,7 @@ impl Install<'_> {
 
     fn check_action(&mut self, content: &[u8]) -> Option<Action> {
         let (command, directory, ending) = self.check.take()?;
-        Some(Action::Check(Check { command, content: content.to_vec(), directory, ending }))
+        Some(Action::Check(ContentCheck { command, content: content.to_vec(), directory, ending }))
     }
 
     fn late_attributes(&self) -> Option<Action> {

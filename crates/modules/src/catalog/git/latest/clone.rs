@@ -7,7 +7,7 @@ use rocksalt_core::Value;
 use super::super::run::{Fault, Git};
 use super::remote::{Kind, Upstream};
 use super::update::upstream;
-use super::{CheckoutPlan, Latest, Progress, Verdict};
+use super::{CheckoutPlan, Latest, UpdateProgress, Verdict};
 use crate::catalog::change;
 use crate::machine::System;
 
@@ -18,7 +18,7 @@ impl Latest {
         git: &Git<'_>,
         plan: &CheckoutPlan,
         forced: bool,
-        progress: &mut Progress,
+        progress: &mut UpdateProgress,
     ) -> Result<Verdict, String> {
         let (target, url) = (&plan.target, &plan.url);
         if forced {
@@ -63,7 +63,7 @@ impl Latest {
     }
 
     /// Checks out what is wanted in a fresh clone.
-    fn settle(&self, git: &Git<'_>, plan: &CheckoutPlan, progress: &mut Progress) -> Result<(), String> {
+    fn settle(&self, git: &Git<'_>, plan: &CheckoutPlan, progress: &mut UpdateProgress) -> Result<(), String> {
         let wanted = &plan.wanted;
         let tell = |fault: Fault| fault.reason();
         let list = |below: &str| git.output(&["for-each-ref", "--format", "%(refname:short)", below]).map_err(tell);

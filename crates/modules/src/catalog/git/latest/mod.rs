@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::access::Access;
+use super::access::RemoteAccess;
 use super::run::Git;
 use super::{comments, look, sound};
 use crate::Result;
@@ -111,7 +111,7 @@ pub struct CheckoutPlan {
     target: String,
     /// The address without a password.
     url: String,
-    access: Access,
+    access: RemoteAccess,
     wanted: RemoteState,
     reset: Reset,
     branch: Option<String>,
@@ -146,7 +146,7 @@ impl State for Latest {
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: CheckoutPlan = plan.into_own()?;
         let git = Git::acting(machine, &plan.target, self.user.as_deref()).with(&plan.access);
-        let mut progress = Progress::default();
+        let mut progress = UpdateProgress::default();
         let done = match &plan.here {
             Here::Nothing(forced) => self.clone_anew(machine, &git, &plan, *forced, &mut progress),
             Here::Repository(local) if plan.bare => self.fetch_bare(&git, &plan, local, &mut progress),
@@ -193,7 +193,7 @@ impl Latest {
             return fail(format!("Target '{target}' exists and is a regular file, cannot proceed"));
         }
         let login = (self.https_user.as_deref(), self.https_pass.as_deref());
-        let (url, access) = match Access::new(machine, &self.name, &self.identity, login, step.saltenv) {
+        let (url, access) = match RemoteAccess::new(machine, &self.name, &self.identity, login, step.saltenv) {
             Ok(found) => found,
             Err(text) => return fail(text),
         };
@@ -263,13 +263,13 @@ impl Latest {
 
 /// What has been done so far.
 #[derive(Default)]
-struct Progress {
+struct UpdateProgress {
     changes: Map,
     comments: Vec<String>,
     warnings: Vec<String>,
 }
 
-impl Progress {
+impl UpdateProgress {
     fn fail(self, text: String) -> Verdict {
         let comment = match self.comments.is_empty() {
             true => text,

@@ -6,7 +6,7 @@ use super::super::run::{Fault, Git};
 use super::dry::follows;
 use super::local::Local;
 use super::remote::Upstream;
-use super::{CheckoutPlan, Latest, Progress, Reset, Verdict};
+use super::{CheckoutPlan, Latest, Reset, UpdateProgress, Verdict};
 use crate::catalog::change;
 
 impl Latest {
@@ -15,7 +15,7 @@ impl Latest {
         git: &Git<'_>,
         plan: &CheckoutPlan,
         local: &Local,
-        progress: &mut Progress,
+        progress: &mut UpdateProgress,
     ) -> Result<Verdict, String> {
         let (wanted, target) = (&plan.wanted, &plan.target);
         let Some(rev) = wanted.rev.as_deref() else { return Ok(std::mem::take(progress).up_to_date(target)) };
@@ -86,7 +86,7 @@ impl Latest {
         git: &Git<'_>,
         plan: &CheckoutPlan,
         local: &Local,
-        progress: &mut Progress,
+        progress: &mut UpdateProgress,
     ) -> Result<Verdict, String> {
         let said = git.merged(&self.fetch_words()).map_err(|fault| failed_fetch(&fault))?;
         let updated = if read::fetched(&said).is_empty() { "" } else { ", resulting in updated refs" };
@@ -99,7 +99,13 @@ impl Latest {
         Ok(progress.done().change("revision", change(local.rev.as_deref(), new.as_deref())))
     }
 
-    fn set_url(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut Progress) -> Result<(), Fault> {
+    fn set_url(
+        &self,
+        git: &Git<'_>,
+        plan: &CheckoutPlan,
+        local: &Local,
+        progress: &mut UpdateProgress,
+    ) -> Result<(), Fault> {
         let (remote, url) = (&self.remote, &plan.url);
         match &local.url {
             Some(known) if known == url => {}
@@ -117,7 +123,7 @@ impl Latest {
         Ok(())
     }
 
-    fn remove_tags(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut Progress) {
+    fn remove_tags(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut UpdateProgress) {
         let mut gone = Vec::new();
         for tag in self.lost_tags(plan, local) {
             match git.merged(&["tag", "-d", "--", &tag]) {
@@ -132,7 +138,13 @@ impl Latest {
         }
     }
 
-    fn fetch(&self, git: &Git<'_>, plan: &CheckoutPlan, local: &Local, progress: &mut Progress) -> Result<(), String> {
+    fn fetch(
+        &self,
+        git: &Git<'_>,
+        plan: &CheckoutPlan,
+        local: &Local,
+        progress: &mut UpdateProgress,
+    ) -> Result<(), String> {
         let said = git.merged(&self.fetch_words()).map_err(|fault| failed_fetch(&fault))?;
         let new = self.new_tags(plan, local);
         if self.fetch_tags.0 && !new.is_empty() {
@@ -149,7 +161,7 @@ impl Latest {
         git: &Git<'_>,
         plan: &CheckoutPlan,
         local: &Local,
-        progress: &mut Progress,
+        progress: &mut UpdateProgress,
     ) -> Result<(), String> {
         let Some(branch) = plan.branch.as_deref().filter(|branch| local.changes_branch(Some(branch))) else {
             return Ok(());
@@ -189,7 +201,13 @@ impl Latest {
         upstream(local.upstream.as_deref(), &plan.wanted.upstream, is_new)
     }
 
-    fn go_forward(&self, git: &Git<'_>, plan: &CheckoutPlan, rev: &str, progress: &mut Progress) -> Result<(), String> {
+    fn go_forward(
+        &self,
+        git: &Git<'_>,
+        plan: &CheckoutPlan,
+        rev: &str,
+        progress: &mut UpdateProgress,
+    ) -> Result<(), String> {
         if self.rev != "HEAD" && !matches!(plan.wanted.upstream, Upstream::Branch(_)) {
             git.output(&["reset", "--hard", rev]).map_err(|fault| fault.reason())?;
             progress.say(format!("Repository was reset to {} (fast-forward)", self.rev));

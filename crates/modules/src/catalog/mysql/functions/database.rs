@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::Server;
+use super::super::client::MysqlServer;
 use super::super::sql::text;
 use super::super::states::{OWN, find, sound};
 use super::super::{Function, quote};
@@ -31,7 +31,7 @@ impl Function for AlterDb {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         if self.character_set.is_none() && self.collate.is_none() {
             return Ok(true);
         }
@@ -61,7 +61,7 @@ impl Function for DbCheck {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         maintain(machine, &server, "CHECK", &self.name, self.table)
     }
 }
@@ -86,7 +86,7 @@ impl Function for DbOptimize {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         maintain(machine, &server, "OPTIMIZE", &self.name, self.table)
     }
 }
@@ -111,7 +111,7 @@ impl Function for DbRepair {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         maintain(machine, &server, "REPAIR", &self.name, self.table)
     }
 }
@@ -138,7 +138,7 @@ impl Function for DbCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let clauses = clauses(&self.character_set, &self.collate)?;
         if find(machine, &server, &self.name)?.is_some() {
             return Ok(false);
@@ -165,7 +165,7 @@ impl Function for DbExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(find(machine, &server, &self.name)?.is_some())
     }
 }
@@ -187,7 +187,7 @@ impl Function for DbGet {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let found = find(machine, &server, &self.name)?;
         Ok(match found {
             Some((charset, collation)) => {
@@ -213,7 +213,7 @@ impl Function for DbList {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let rows = server.tell(machine, "SHOW DATABASES", &[])?;
         Ok(rows.iter().map(|row| text(row, "Database").to_owned()).collect())
     }
@@ -236,7 +236,7 @@ impl Function for DbRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         if OWN.contains(&self.name.as_str()) || find(machine, &server, &self.name)?.is_none() {
             return Ok(false);
         }
@@ -262,7 +262,7 @@ impl Function for DbTables {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         if find(machine, &server, &self.name)?.is_none() {
             return Ok(false.into());
         }
@@ -270,7 +270,7 @@ impl Function for DbTables {
     }
 }
 
-fn tables(machine: &dyn System, server: &Server, database: &str) -> Result<Vec<String>> {
+fn tables(machine: &dyn System, server: &MysqlServer, database: &str) -> Result<Vec<String>> {
     let rows = server.tell(machine, &format!("SHOW TABLES IN {}", quote::identifier(database)), &[])?;
     Ok(rows.iter().filter_map(|row| row.values().next()).map(ToString::to_string).collect())
 }
@@ -278,7 +278,7 @@ fn tables(machine: &dyn System, server: &Server, database: &str) -> Result<Vec<S
 /// What the server says of each table.
 fn maintain(
     machine: &dyn System,
-    server: &Server,
+    server: &MysqlServer,
     verb: &str,
     database: &str,
     table: Option<String>,

@@ -3,8 +3,8 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::Server;
-use super::super::privileges::{self, Grant, Held, Object, Privilege};
+use super::super::client::MysqlServer;
+use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
 use super::super::states::{lines, list, required, revokes};
 use super::super::{Function, quote};
 use crate::catalog::file::Flag;
@@ -42,7 +42,7 @@ impl Function for GrantAdd {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
         let object = Object::wanted(&self.database, self.escape.0)?.sql();
         let require = required(&self.ssl_option)?;
@@ -82,11 +82,11 @@ impl Function for GrantExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let wanted = privileges::wanted(&self.grant)?;
         let object = Object::wanted(&self.database, self.escape.0)?;
         let Some(grants) = list(machine, &server, &self.user, &self.host)? else { return Ok(false) };
-        let held = Held::on(&object, &grants);
+        let held = HeldPrivileges::on(&object, &grants);
         Ok(held.covers(&wanted) && (held.grant_option || !self.grant_option))
     }
 }
@@ -120,7 +120,7 @@ impl Function for GrantRevoke {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
         let object = Object::wanted(&self.database, self.escape.0)?.sql();
         let account = quote::account(&self.user, &self.host);
@@ -202,7 +202,7 @@ impl Function for UserGrants {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let Some(lines) = lines(machine, &server, &self.user, &self.host)? else { return Ok(false.into()) };
         // Hashes of passwords are nobody's business.
         let shown = |line: &String| {

@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::function;
 
-use super::super::client::Server;
+use super::super::client::MysqlServer;
 use super::super::{Function, answer};
 use crate::catalog::cp::source;
 use crate::machine::System;
@@ -29,7 +29,7 @@ impl Function for FileQuery {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let content = source::content(machine, &self.file_name, None)?
             .ok_or_else(|| Error::failed(format!("File {} does not exist", self.file_name)))?;
         let start = machine.now();
@@ -58,7 +58,7 @@ impl Function for Query {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let start = machine.now();
         let reply = server.run(machine, &self.database, &self.query)?;
         Ok(answer::of_query(&reply, machine.now() - start))

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::Server;
+use super::super::client::MysqlServer;
 use super::super::sql::text;
 use super::super::{Function, account, quote};
 use crate::Result;
@@ -24,7 +24,7 @@ impl Function for GetMasterStatus {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(server.tell(machine, "SHOW MASTER STATUS", &[])?.into_iter().next().unwrap_or_default())
     }
 }
@@ -44,7 +44,7 @@ impl Function for GetSlaveStatus {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(server.tell(machine, "SHOW SLAVE STATUS", &[])?.into_iter().next().unwrap_or_default())
     }
 }
@@ -68,7 +68,7 @@ impl Function for PluginAdd {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         if plugin(machine, &server, &self.name)?.is_some() {
             return Ok(true);
         }
@@ -96,7 +96,7 @@ impl Function for PluginRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         if plugin(machine, &server, &self.name)?.is_some() {
             server.tell(machine, &format!("UNINSTALL PLUGIN {}", quote::identifier(&self.name)), &[])?;
         }
@@ -121,7 +121,7 @@ impl Function for PluginStatus {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(plugin(machine, &server, &self.name)?.unwrap_or_default())
     }
 }
@@ -141,7 +141,7 @@ impl Function for PluginsList {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let rows = server.tell(
             machine,
             "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM information_schema.ALL_PLUGINS",
@@ -174,7 +174,7 @@ impl Function for Processlist {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(server.tell(machine, "SHOW FULL PROCESSLIST", &[])?)
     }
 }
@@ -194,7 +194,7 @@ impl Function for Showglobal {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(server.tell(machine, "SHOW GLOBAL VARIABLES", &[])?)
     }
 }
@@ -214,7 +214,7 @@ impl Function for Showvariables {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(server.tell(machine, "SHOW VARIABLES", &[])?)
     }
 }
@@ -234,7 +234,7 @@ impl Function for SlaveLag {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let rows = server.tell(machine, "SHOW SLAVE STATUS", &[])?;
         let Some(row) = rows.first() else { return Ok((-1).into()) };
         if text(row, "Slave_IO_Running") != "Yes" {
@@ -260,7 +260,7 @@ impl Function for Status {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let rows = server.tell(machine, "SHOW STATUS", &[])?;
         let pair = |row: &Map| (text(row, "Variable_name").into(), text(row, "Value").into());
         Ok(rows.iter().map(pair).collect())
@@ -282,13 +282,13 @@ impl Function for Version {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(account::Version::ask(machine, &server)?.text)
     }
 }
 
 /// The state of a plugin, if the server has it.
-fn plugin(machine: &dyn Probe, server: &Server, name: &str) -> Result<Option<String>> {
+fn plugin(machine: &dyn Probe, server: &MysqlServer, name: &str) -> Result<Option<String>> {
     let name = quote::literal(name);
     let rows = server.ask(
         machine,

@@ -3,8 +3,8 @@
 use rocksalt_core::Map;
 use rocksalt_macros::function;
 
-use super::super::account::{self, Login, NATIVE, Version};
-use super::super::client::Server;
+use super::super::account::{self, AccountLogin, NATIVE, Version};
+use super::super::client::MysqlServer;
 use super::super::sql::text;
 use super::super::states::native;
 use super::super::{Function, quote};
@@ -46,7 +46,7 @@ impl Function for UserChpass {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
         let version = Version::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
@@ -95,7 +95,7 @@ impl Function for UserCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
         let version = Version::ask(machine, &server)?;
         if account::find(machine, &server, &self.user, &self.host)?.is_some() {
@@ -141,11 +141,11 @@ impl Function for UserExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let version = Version::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
-        let login = Login::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
-        if matches!(login, Login::Nothing | Login::Socket) && !self.passwordless {
+        let login = AccountLogin::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
+        if matches!(login, AccountLogin::Nothing | AccountLogin::Socket) && !self.passwordless {
             return Ok(true);
         }
         Ok(account::logs_in(&row, &login, &version, self.password_column.as_deref()).unwrap_or(true))
@@ -172,7 +172,7 @@ impl Function for UserInfo {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(account::find(machine, &server, &self.user, &self.host)?)
     }
 }
@@ -192,7 +192,7 @@ impl Function for UserList {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         Ok(server.tell(machine, "SELECT User, Host FROM mysql.user", &[])?)
     }
 }
@@ -217,7 +217,7 @@ impl Function for UserRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         if account::find(machine, &server, &self.user, &self.host)?.is_none() {
             return Ok(false);
         }
@@ -246,7 +246,7 @@ impl Function for VerifyLogin {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::strict(machine, &self.kwargs)?;
+        let server = MysqlServer::strict(machine, &self.kwargs)?;
         let server = server.with_user(&self.user, self.password.as_deref());
         match server.ask(machine, "SELECT 1") {
             Ok(_) => Ok(true),
@@ -262,9 +262,9 @@ fn login<'a>(
     hash: &'a Option<String>,
     passwordless: Flag,
     socket: Flag,
-) -> Result<Login<'a>> {
-    match Login::wanted(password.as_deref(), hash.as_deref(), socket.0) {
-        Login::Nothing if !passwordless => {
+) -> Result<AccountLogin<'a>> {
+    match AccountLogin::wanted(password.as_deref(), hash.as_deref(), socket.0) {
+        AccountLogin::Nothing if !passwordless => {
             Err(Error::arguments("password or password_hash must be specified, unless allow_passwordless=True"))
         }
         login => Ok(login),

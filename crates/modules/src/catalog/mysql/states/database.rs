@@ -3,10 +3,10 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::client::Server;
+use super::super::client::MysqlServer;
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -41,7 +41,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: MysqlPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -51,16 +51,16 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         for name in [&self.character_set, &self.collate].into_iter().flatten() {
             sound(name)?;
         }
-        let server = Server::of(machine, &self.kwargs)?;
+        let server = MysqlServer::of(machine, &self.kwargs)?;
         let decision = self.decide(machine, &server)?;
         decided(&server, decision, &[])
     }
 
-    fn decide(&self, machine: &dyn Probe, server: &Server) -> Result<Decision<SqlPlan>> {
+    fn decide(&self, machine: &dyn Probe, server: &MysqlServer) -> Result<Decision<SqlPlan>> {
         let name = &self.name;
         let clause = |keyword: &str, value: Option<&String>| {
             value.map(|value| format!(" {keyword} {value}")).unwrap_or_default()
@@ -114,7 +114,7 @@ impl Present {
 
     /// What the names mean to the server: `utf8` is `utf8mb3` to newer ones, and each character set has a
     /// collation that is taken if none is named.
-    fn resolve(&self, machine: &dyn Probe, server: &Server) -> Result<DatabaseSpec> {
+    fn resolve(&self, machine: &dyn Probe, server: &MysqlServer) -> Result<DatabaseSpec> {
         let mut wanted = DatabaseSpec::default();
         if let Some(charset) = &self.character_set {
             let rows = server.ask(
@@ -161,7 +161,7 @@ struct DatabaseSpec {
 }
 
 /// Character set and collation of a database, if it is there.
-pub fn find(machine: &dyn Probe, server: &Server, name: &str) -> Result<Option<(String, String)>> {
+pub fn find(machine: &dyn Probe, server: &MysqlServer, name: &str) -> Result<Option<(String, String)>> {
     let rows = server.ask(
         machine,
         &format!(
@@ -204,7 +204,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: MysqlPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -214,9 +214,9 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let name = &self.name;
-        let server = Server::of(machine, &self.kwargs)?;
+        let server = MysqlServer::of(machine, &self.kwargs)?;
         let decision = match find(machine, &server, name)? {
             None => settled(Verdict::good(format!("Database {name} is not present, so it cannot be removed"))),
             Some(_) if OWN.contains(&name.as_str()) => {

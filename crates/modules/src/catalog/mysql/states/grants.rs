@@ -4,11 +4,11 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::account;
-use super::super::client::{Failure, Server};
-use super::super::privileges::{self, Grant, Held, Object, Privilege};
+use super::super::client::{MysqlFailure, MysqlServer};
+use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
@@ -61,7 +61,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: MysqlPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -71,13 +71,13 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let Present { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
         let object = Object::wanted(database, self.escape.0)?;
         let require = required(&self.ssl_option)?;
-        let server = Server::of(machine, &self.kwargs)?;
-        let held = Held::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
+        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let held = HeldPrivileges::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
         let present = match self.revoke_first.0 {
             true => held.are(&wanted),
             false => held.covers(&wanted),
@@ -111,13 +111,23 @@ pub fn revokes(privileges: &str, pass_on: bool, object: &str, account: &str) -> 
 }
 
 /// What a user has been granted; `None` if there is no such user.
-pub fn list(machine: &dyn Probe, server: &Server, user: &str, host: &str) -> Result<Option<Vec<Grant>>, Failure> {
+pub fn list(
+    machine: &dyn Probe,
+    server: &MysqlServer,
+    user: &str,
+    host: &str,
+) -> Result<Option<Vec<Grant>>, MysqlFailure> {
     let lines = lines(machine, server, user, host)?;
     Ok(lines.map(|lines| lines.iter().filter_map(|line| Grant::parse(line)).collect()))
 }
 
 /// As the server prints it.
-pub fn lines(machine: &dyn Probe, server: &Server, user: &str, host: &str) -> Result<Option<Vec<String>>, Failure> {
+pub fn lines(
+    machine: &dyn Probe,
+    server: &MysqlServer,
+    user: &str,
+    host: &str,
+) -> Result<Option<Vec<String>>, MysqlFailure> {
     if account::find(machine, server, user, host)?.is_none() {
         return Ok(None);
     }
@@ -193,7 +203,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: MysqlPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -203,12 +213,12 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let Absent { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
         let object = Object::wanted(database, self.escape.0)?;
-        let server = Server::of(machine, &self.kwargs)?;
-        let held = Held::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
+        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let held = HeldPrivileges::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
         let mut taken = held.of(&wanted);
         let option = |privilege: &Privilege| privilege.name == "GRANT OPTION";
         let pass_on = held.grant_option && (self.grant_option.0 || taken.iter().any(option));

@@ -12,7 +12,7 @@ pub use user::native;
 use serde::{Deserialize, Serialize};
 
 use super::super::state;
-use super::client::Server;
+use super::client::MysqlServer;
 use super::sql::SqlPlan;
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
 use crate::Result;
@@ -25,13 +25,13 @@ pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::
 
 /// A plan, and the server that it is for.
 #[derive(Serialize, Deserialize)]
-pub struct ServerPlan {
-    server: Server,
+pub struct MysqlPlan {
+    server: MysqlServer,
     plan: SqlPlan,
     secrets: Vec<String>,
 }
 
-impl ServerPlan {
+impl MysqlPlan {
     fn carry_out(self, machine: &dyn System) -> Result<Verdict> {
         let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
         let tell = |statement: &str| match self.server.tell(machine, statement, &secrets) {
@@ -43,7 +43,7 @@ impl ServerPlan {
 }
 
 /// A state's decision, with what is odd about its arguments.
-fn decided(server: &Server, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision<ServerPlan>> {
+fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision<MysqlPlan>> {
     let warned = |mut verdict: Verdict| {
         verdict.warnings.extend(server.strange.iter().cloned());
         verdict
@@ -53,7 +53,7 @@ fn decided(server: &Server, decision: Decision<SqlPlan>, secrets: &[&str]) -> Re
         Decision::Change(mut plan, verdict) => {
             plan.done = warned(plan.done);
             let secrets = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-            Decision::Change(ServerPlan { server: server.clone(), plan, secrets }, warned(verdict))
+            Decision::Change(MysqlPlan { server: server.clone(), plan, secrets }, warned(verdict))
         }
     })
 }

@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::client::{Failure, Server};
+use super::super::client::{MysqlFailure, MysqlServer};
 use super::super::reply::Reply;
 use super::super::{answer, sql};
 use super::{Decision, State, Step, Verdict, database};
@@ -67,8 +67,8 @@ impl State for Run {
 
 impl Run {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<QueryPlan>> {
-        let server = Server::of(machine, &self.kwargs)?;
-        let place = Place::of(&self.output, &self.grain, &self.key);
+        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let place = ResultPlace::of(&self.output, &self.grain, &self.key);
         let asked = Asked {
             missing: &self.name,
             database: &self.database,
@@ -143,8 +143,8 @@ impl RunFile {
         if !there {
             return sql::settled(Verdict::bad(format!("File {} does not exist", self.query_file)));
         }
-        let server = Server::of(machine, &self.kwargs)?;
-        let place = Place::of(&self.output, &self.grain, &self.key);
+        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let place = ResultPlace::of(&self.output, &self.grain, &self.key);
         let asked = Asked {
             missing: &self.database,
             database: &self.database,
@@ -159,7 +159,7 @@ impl RunFile {
 
 /// Where the result goes.
 #[derive(Serialize, Deserialize)]
-enum Place {
+enum ResultPlace {
     Comment,
     Grain {
         name: String,
@@ -170,29 +170,29 @@ enum Place {
     Nowhere,
 }
 
-impl Place {
-    fn of(output: &Option<String>, grain: &Option<String>, key: &Option<String>) -> Place {
+impl ResultPlace {
+    fn of(output: &Option<String>, grain: &Option<String>, key: &Option<String>) -> ResultPlace {
         match (output.as_deref(), grain) {
-            (None, _) => Place::Comment,
-            (Some("grain"), Some(name)) => Place::Grain { name: name.clone(), key: key.clone() },
-            (Some("grain"), None) => Place::Nowhere,
-            (Some(path), _) => Place::File(path.to_owned()),
+            (None, _) => ResultPlace::Comment,
+            (Some("grain"), Some(name)) => ResultPlace::Grain { name: name.clone(), key: key.clone() },
+            (Some("grain"), None) => ResultPlace::Nowhere,
+            (Some(path), _) => ResultPlace::File(path.to_owned()),
         }
     }
 
     /// What it is called in comments, with and without what kind it is.
     fn told(&self) -> Option<(String, String)> {
         match self {
-            Place::Grain { name, key: None } => Some(("grain: ".into(), name.clone())),
-            Place::Grain { name, key: Some(key) } => Some(("grain: ".into(), format!("{name}:{key}"))),
-            Place::File(path) => Some(("file: ".into(), path.clone())),
-            Place::Comment | Place::Nowhere => None,
+            ResultPlace::Grain { name, key: None } => Some(("grain: ".into(), name.clone())),
+            ResultPlace::Grain { name, key: Some(key) } => Some(("grain: ".into(), format!("{name}:{key}"))),
+            ResultPlace::File(path) => Some(("file: ".into(), path.clone())),
+            ResultPlace::Comment | ResultPlace::Nowhere => None,
         }
     }
 
     fn is_set(&self, machine: &dyn Probe) -> bool {
         match self {
-            Place::Grain { name, key } => {
+            ResultPlace::Grain { name, key } => {
                 let grains = machine.grains();
                 match (grains.get(name), key) {
                     (Some(_), None) => true,
@@ -200,8 +200,8 @@ impl Place {
                     _ => false,
                 }
             }
-            Place::File(path) => matches!(machine.stat(Path::new(path), true), Ok(Some(_))),
-            Place::Comment | Place::Nowhere => false,
+            ResultPlace::File(path) => matches!(machine.stat(Path::new(path), true), Ok(Some(_))),
+            ResultPlace::Comment | ResultPlace::Nowhere => false,
         }
     }
 }
@@ -214,9 +214,9 @@ enum Statements {
 
 #[derive(Serialize, Deserialize)]
 pub struct QueryPlan {
-    server: Server,
+    server: MysqlServer,
     statements: Statements,
-    place: Place,
+    place: ResultPlace,
 }
 
 /// What both states are asked.
@@ -233,8 +233,8 @@ impl Asked<'_> {
     fn decide(
         self,
         machine: &dyn Probe,
-        server: Server,
-        place: Place,
+        server: MysqlServer,
+        place: ResultPlace,
         statements: Statements,
     ) -> Result<Decision<QueryPlan>> {
         if !matches!(self.client_flags, Value::Null | Value::List(_)) {
@@ -243,7 +243,7 @@ impl Asked<'_> {
         if self.check && database::find(machine, &server, self.database)?.is_none() {
             return sql::settled(Verdict::would(format!("Database {} is not present", self.missing)));
         }
-        if matches!(place, Place::Nowhere) {
+        if matches!(place, ResultPlace::Nowhere) {
             return sql::settled(Verdict::bad("Error: output type 'grain' needs the grain parameter\n"));
         }
         if !self.overwrite && place.is_set(machine) {
@@ -261,7 +261,7 @@ impl Asked<'_> {
     }
 }
 
-fn changes(place: &Place) -> Map {
+fn changes(place: &ResultPlace) -> Map {
     let told = match place.told() {
         None => "Executed".to_owned(),
         Some((kind, name)) if kind == "file: " => format!("Executed. Output into {name}"),
@@ -285,16 +285,16 @@ impl QueryPlan {
                 reply.map(|reply| named(&reply, answer::of_file(&reply, machine.now() - start)))
             }
         };
-        let answer = match answer.map_err(Failure::reason) {
+        let answer = match answer.map_err(MysqlFailure::reason) {
             Ok(answer) => answer,
             Err(reason) => return Ok(Verdict::bad(reason?)),
         };
         match &self.place {
-            Place::Comment | Place::Nowhere => {}
-            Place::File(path) => machine
+            ResultPlace::Comment | ResultPlace::Nowhere => {}
+            ResultPlace::File(path) => machine
                 .write(Path::new(path), lines(&answer).as_bytes(), None)
                 .map_err(|error| Error::io("write", path, &error))?,
-            Place::Grain { name, key } => own::change(machine, |grains| match key {
+            ResultPlace::Grain { name, key } => own::change(machine, |grains| match key {
                 None => drop(grains.insert(name.as_str(), answer.clone())),
                 Some(key) => {
                     let mut map = grains.get(name).and_then(Value::as_map).cloned().unwrap_or_default();

@@ -3,11 +3,11 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::account::{self, Login, NATIVE, Version};
-use super::super::client::Server;
+use super::super::account::{self, AccountLogin, NATIVE, Version};
+use super::super::client::MysqlServer;
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -59,7 +59,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: MysqlPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -69,17 +69,17 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<ServerPlan>> {
-        let login = Login::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
-        if login == Login::Nothing && !self.allow_passwordless {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<MysqlPlan>> {
+        let login = AccountLogin::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
+        if login == AccountLogin::Nothing && !self.allow_passwordless {
             return settled(Verdict::bad(
                 "Either password or password_hash must be specified, unless allow_passwordless is True",
             ));
         }
-        let server = Server::of(machine, &self.kwargs)?;
+        let server = MysqlServer::of(machine, &self.kwargs)?;
         let (server, version) = match (Version::ask(machine, &server), &login) {
             // An earlier run, or an earlier step, may have given this very user the password that it shall have.
-            (Err(failure), Login::Password(password)) if failure.is_denied() => {
+            (Err(failure), AccountLogin::Password(password)) if failure.is_denied() => {
                 let server = server.with_password(password);
                 let version = Version::ask(machine, &server)?;
                 (server, version)
@@ -94,12 +94,12 @@ impl Present {
         &self,
         machine: &dyn Probe,
         step: &Step<'_>,
-        server: &Server,
+        server: &MysqlServer,
         version: &Version,
-        login: &Login<'_>,
+        login: &AccountLogin<'_>,
     ) -> Result<Decision<SqlPlan>> {
         let (name, host) = (&self.name, &self.host);
-        let passwordless = matches!(login, Login::Nothing | Login::Socket);
+        let passwordless = matches!(login, AccountLogin::Nothing | AccountLogin::Socket);
         let found = account::find(machine, server, name, host)?;
         let column = self.password_column.as_deref();
         let as_wished = found.as_ref().map(|row| account::logs_in(row, login, version, column));
@@ -111,7 +111,7 @@ impl Present {
                     _ if passwordless && self.allow_passwordless.0 => " with passwordless login",
                     _ if passwordless => "",
                     _ if self.auth_plugin != NATIVE => ". Unable to verify password.",
-                    Login::Hash(_) => " with the desired password hash",
+                    AccountLogin::Hash(_) => " with the desired password hash",
                     _ => " with the desired password",
                 };
                 return settled(Verdict::good(present + how));
@@ -124,7 +124,7 @@ impl Present {
             (true, true) => format!("Failed to clear password for user {name}@{host}"),
             (true, false) => format!("Failed to change password for user {name}@{host}"),
         };
-        if *login == Login::Socket
+        if *login == AccountLogin::Socket
             && let Some(reason) = account::no_socket(machine, server, version, host)?
         {
             return settled(Verdict::bad(format!("{failed} ({reason})")));
@@ -189,7 +189,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: MysqlPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -199,9 +199,9 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let (name, host) = (&self.name, &self.host);
-        let server = Server::of(machine, &self.kwargs)?;
+        let server = MysqlServer::of(machine, &self.kwargs)?;
         let decision = match account::find(machine, &server, name, host)? {
             None => settled(Verdict::good(format!("User {name}@{host} is not present, so it cannot be removed"))),
             Some(_) => SqlPlan {

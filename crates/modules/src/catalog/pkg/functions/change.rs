@@ -5,7 +5,7 @@ use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
 use super::super::condition::Judge;
-use super::super::provider::{Options, Provider, Target, Transaction, Verb, provider};
+use super::super::provider::{Options, PackageTransaction, Provider, Target, Verb, provider};
 use super::super::requests::{self, PackageRequest};
 use super::super::states::Attempt;
 use super::super::{changes, hold, refresh, sources};
@@ -173,7 +173,8 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
         return Ok(Map::new());
     }
     let verb = if purge { Verb::Purge } else { Verb::Remove };
-    let transaction = Transaction { verb, targets, downgrade: false, held: false, options: Options::read(kwargs) };
+    let transaction =
+        PackageTransaction { verb, targets, downgrade: false, held: false, options: Options::read(kwargs) };
     let report = provider.execute(machine, &transaction)?;
     let after = provider.packages(machine)?;
     let installed = changes::between(&before.installed, &after.installed);
@@ -217,7 +218,7 @@ impl Function for Upgrade {
             only.into_iter().map(|request| Target { name: request.name, version: None, file: None }).collect();
         let verb = if self.dist_upgrade.0 { Verb::DistUpgrade } else { Verb::Upgrade };
         let transaction =
-            Transaction { verb, targets, downgrade: false, held: false, options: Options::read(&self.kwargs) };
+            PackageTransaction { verb, targets, downgrade: false, held: false, options: Options::read(&self.kwargs) };
         let before = provider.packages(machine)?;
         let report = provider.execute(machine, &transaction)?;
         let after = provider.packages(machine)?;

@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command, failure,
-    output, sound, sound_version,
+    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions, command,
+    failure, output, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -20,7 +20,7 @@ pub struct Apk;
 const DATABASE: &str = "/lib/apk/db/installed";
 const WORLD: &str = "/etc/apk/world";
 
-fn words(transaction: &Transaction) -> Result<Vec<String>> {
+fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = vec!["apk".to_owned()];
     match transaction.verb {
         Verb::Install | Verb::Download => words.push("add".into()),
@@ -109,7 +109,7 @@ impl Provider for Apk {
         options: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let transaction = Transaction {
+        let transaction = PackageTransaction {
             verb: Verb::Upgrade,
             targets: Vec::new(),
             downgrade: false,
@@ -123,7 +123,7 @@ impl Provider for Apk {
     fn foresee(
         &self,
         machine: &dyn Probe,
-        transaction: &Transaction,
+        transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
         let mut argv = words(transaction)?;
         argv.insert(2, "--simulate".into());
@@ -135,7 +135,7 @@ impl Provider for Apk {
         }))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
         let mut argv = words(transaction)?;
         // It waits so long for others who hold its lock.
         argv.splice(1..1, ["--wait".to_owned(), "300".into()]);

@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Group, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command,
-    failure, has, rpm, sound, sound_version,
+    Archive, Foreseen, Group, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions,
+    command, failure, has, rpm, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -40,7 +40,7 @@ fn prefix(machine: &dyn Probe, options: &Options) -> Vec<String> {
     words
 }
 
-fn words(machine: &dyn Probe, transaction: &Transaction) -> Result<Vec<String>> {
+fn words(machine: &dyn Probe, transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = prefix(machine, &transaction.options);
     match transaction.verb {
         Verb::Install => words.push("install".into()),
@@ -144,7 +144,7 @@ impl Provider for Dnf {
         options: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let transaction = Transaction {
+        let transaction = PackageTransaction {
             verb: Verb::Upgrade,
             targets: Vec::new(),
             downgrade: false,
@@ -158,7 +158,7 @@ impl Provider for Dnf {
     fn foresee(
         &self,
         machine: &dyn Probe,
-        transaction: &Transaction,
+        transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
         let mut argv = words(machine, transaction)?;
         argv.retain(|word| word != "--quiet" && word != "--assumeyes");
@@ -173,7 +173,7 @@ impl Provider for Dnf {
         }))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
         self.run(machine, words(machine, transaction)?, &transaction.options.env)
     }
 

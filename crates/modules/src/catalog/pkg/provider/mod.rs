@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-pub use transaction::{Archive, Options, Package, Report, Target, Transaction, Verb};
+pub use transaction::{Archive, Options, Package, PackageTransaction, Report, Target, Verb};
 
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
@@ -63,11 +63,11 @@ pub trait Provider: Sync {
     fn foresee(
         &self,
         machine: &dyn Probe,
-        transaction: &Transaction,
+        transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>>;
 
     /// Does it. That the manager failed is in the report; an error means that it could not even be asked.
-    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report>;
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report>;
 
     /// Fetches the lists of what there is: for each the answer that Salt gives.
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>>;

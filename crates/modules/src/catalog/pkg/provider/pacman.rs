@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command, failure,
-    output, sound,
+    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions, command,
+    failure, output, sound,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -19,7 +19,7 @@ pub struct Pacman;
 
 const CONFIGURATION: &str = "/etc/pacman.conf";
 
-fn words(transaction: &Transaction) -> Result<Vec<String>> {
+fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = vec!["pacman".to_owned()];
     let files = transaction.targets.iter().any(|target| target.file.is_some());
     words.push(
@@ -154,7 +154,7 @@ impl Provider for Pacman {
     fn foresee(
         &self,
         machine: &dyn Probe,
-        transaction: &Transaction,
+        transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
         let goes = matches!(transaction.verb, Verb::Remove | Verb::Purge);
         let mut argv = words(transaction)?;
@@ -174,7 +174,7 @@ impl Provider for Pacman {
         Ok(Some(Ok(found)))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
         let available = match transaction.targets.iter().any(|target| target.version.is_some() && target.file.is_none())
         {
             true => {

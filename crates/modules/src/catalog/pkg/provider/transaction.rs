@@ -11,7 +11,7 @@ use rocksalt_core::{Map, Value};
 
 /// One transaction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Transaction {
+pub struct PackageTransaction {
     pub verb: Verb,
     pub targets: Vec<Target>,
     /// A target may become older.

@@ -9,8 +9,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Transaction, Verb, Versions, command, failure,
-    rpm, sound, sound_version,
+    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions, command,
+    failure, rpm, sound, sound_version,
 };
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
@@ -26,7 +26,7 @@ fn prefix(options: &Options) -> Vec<String> {
     words
 }
 
-fn words(transaction: &Transaction) -> Result<Vec<String>> {
+fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = prefix(&transaction.options);
     words.push("--no-refresh".into());
     match transaction.verb {
@@ -160,7 +160,7 @@ impl Provider for Zypper {
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
         let verb = if everything { Verb::DistUpgrade } else { Verb::Upgrade };
         let transaction =
-            Transaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
+            PackageTransaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
         let found = self.foresee(machine, &transaction)?.unwrap_or(Ok(Vec::new()));
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
@@ -168,7 +168,7 @@ impl Provider for Zypper {
     fn foresee(
         &self,
         machine: &dyn Probe,
-        transaction: &Transaction,
+        transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
         let mut argv = words(transaction)?;
         let verb =
@@ -182,7 +182,7 @@ impl Provider for Zypper {
         }))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
         let mut argv = words(transaction)?;
         // For people: it is shown if it fails.
         argv.retain(|word| word != "--xmlout");

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 
 use super::super::changes;
 use super::super::condition::Judge;
-use super::super::provider::{Options, Packages, Report, Target, Transaction, Verb, Versions};
+use super::super::provider::{Options, PackageTransaction, Packages, Report, Target, Verb, Versions};
 use super::super::requests::PackageRequest;
 use super::super::sources::{Laid, PackageFile};
 use crate::Result;
@@ -30,7 +30,7 @@ pub struct Forecast {
 }
 
 /// What was done.
-pub struct Done {
+pub struct InstallReport {
     pub changes: Map,
     pub report: Report,
     /// What is there now.
@@ -43,7 +43,7 @@ impl Attempt<'_> {
         &self,
         machine: &dyn Probe,
         now: &Packages,
-    ) -> Result<std::result::Result<Vec<Transaction>, Vec<String>>> {
+    ) -> Result<std::result::Result<Vec<PackageTransaction>, Vec<String>>> {
         let provider = self.judge.provider;
         let mut errors = Vec::new();
         let mut transactions = Vec::new();
@@ -53,8 +53,13 @@ impl Attempt<'_> {
         let known =
             if asked.is_empty() { Versions::new() } else { provider.versions(machine, &asked, self.options)? };
         for (verb, requests) in [(Verb::Install, self.targets), (Verb::Reinstall, self.reinstall)] {
-            let mut transaction =
-                Transaction { verb, targets: Vec::new(), downgrade: false, held: false, options: self.options.clone() };
+            let mut transaction = PackageTransaction {
+                verb,
+                targets: Vec::new(),
+                downgrade: false,
+                held: false,
+                options: self.options.clone(),
+            };
             for request in requests {
                 let installed = now.of(machine, provider, &request.name);
                 let target = match (self.file(request), &request.version) {
@@ -137,14 +142,14 @@ impl Attempt<'_> {
     }
 
     /// Does it.
-    pub fn execute(&self, machine: &dyn System) -> Result<Done> {
+    pub fn execute(&self, machine: &dyn System) -> Result<InstallReport> {
         let provider = self.judge.provider;
         let before = provider.packages(machine)?;
         let transactions = match self.transactions(machine, &before)? {
             Ok(transactions) => transactions,
             Err(errors) => {
                 let report = Report { errors, ..Report::default() };
-                return Ok(Done { changes: Map::new(), report, packages: before.installed.clone() });
+                return Ok(InstallReport { changes: Map::new(), report, packages: before.installed.clone() });
             }
         };
         let held = self.held(machine)?;
@@ -153,7 +158,7 @@ impl Attempt<'_> {
             let text =
                 format!("The following package(s) are being held and will not be upgraded: {}", names.join(", "));
             let report = Report { errors: vec![text], ..Report::default() };
-            return Ok(Done { changes: Map::new(), report, packages: before.installed.clone() });
+            return Ok(InstallReport { changes: Map::new(), report, packages: before.installed.clone() });
         }
         if !held.is_empty() {
             provider.set_hold(machine, &held, false)?;
@@ -173,10 +178,10 @@ impl Attempt<'_> {
             }
             changes.sort();
         }
-        Ok(Done { changes, report, packages: there(&after) })
+        Ok(InstallReport { changes, report, packages: there(&after) })
     }
 
-    fn run(&self, machine: &dyn System, transactions: Vec<Transaction>) -> Result<Report> {
+    fn run(&self, machine: &dyn System, transactions: Vec<PackageTransaction>) -> Result<Report> {
         let provider = self.judge.provider;
         let mut report = Report::default();
         for mut transaction in transactions {

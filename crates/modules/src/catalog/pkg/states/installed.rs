@@ -113,7 +113,7 @@ pub struct InstallPlan {
 
 enum InstallDecision {
     Settled(Verdict),
-    Transaction(Box<InstallPlan>),
+    PackageTransaction(Box<InstallPlan>),
 }
 
 impl State for Installed {
@@ -136,7 +136,7 @@ impl State for Installed {
                 Decision::own(&Some(Box::new(nothing)), with_holds(verdict, &held))
             }
             InstallDecision::Settled(verdict) => Ok(Decision::Settled(verdict)),
-            InstallDecision::Transaction(plan) => {
+            InstallDecision::PackageTransaction(plan) => {
                 let would = if step.test { self.dry(machine, provider, &plan, step)? } else { Verdict::would("") };
                 Decision::own(&Some(plan), would)
             }
@@ -158,7 +158,7 @@ impl State for Installed {
         let plan = match plan {
             Some(plan) => plan,
             None => match self.find(machine, provider, step)? {
-                InstallDecision::Transaction(plan) => plan,
+                InstallDecision::PackageTransaction(plan) => plan,
                 InstallDecision::Settled(verdict) if verdict.result == Some(true) && !self.hold.is_null() => {
                     Box::new(InstallPlan::nothing(self.desired().unwrap_or_default()))
                 }
@@ -283,7 +283,7 @@ impl Installed {
         if targets.is_empty() && reinstall.is_empty() && unpurge.is_empty() {
             return Ok(InstallDecision::Settled(Verdict::good(already(exact && !from_files))));
         }
-        Ok(InstallDecision::Transaction(Box::new(InstallPlan { desired, targets, reinstall, unpurge, files })))
+        Ok(InstallDecision::PackageTransaction(Box::new(InstallPlan { desired, targets, reinstall, unpurge, files })))
     }
 
     /// `latest` becomes the version that it means; none if nobody knows the package.
@@ -484,7 +484,7 @@ fn unpurged(packages: &Packages, names: &[String]) -> Map {
 }
 
 /// A hold stands below the version that was installed.
-fn add_holds(changes: &mut Map, held: &[hold::Held]) {
+fn add_holds(changes: &mut Map, held: &[hold::HoldResult]) {
     for one in held.iter().filter(|one| !one.changes.is_empty()) {
         let Some(Value::Map(known)) = changes.get_mut(&one.name) else {
             let new = one.changes.get("new").cloned().unwrap_or_default();
@@ -501,13 +501,13 @@ fn add_holds(changes: &mut Map, held: &[hold::Held]) {
 }
 
 /// What was found, and behind it what became of the holds.
-fn with_holds(mut verdict: Verdict, held: &[hold::Held]) -> Verdict {
-    let rank = |one: &&hold::Held| match (one.changes.is_empty(), one.result) {
+fn with_holds(mut verdict: Verdict, held: &[hold::HoldResult]) -> Verdict {
+    let rank = |one: &&hold::HoldResult| match (one.changes.is_empty(), one.result) {
         (false, _) => 0,
         (true, Some(true)) => 1,
         _ => 2,
     };
-    let mut ordered: Vec<&hold::Held> = held.iter().collect();
+    let mut ordered: Vec<&hold::HoldResult> = held.iter().collect();
     ordered.sort_by_key(rank);
     for one in ordered {
         verdict.comment += &format!(".\n{}", one.comment);

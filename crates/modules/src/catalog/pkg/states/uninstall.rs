@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
-use super::super::provider::{Options, Packages, Provider, Target, Transaction, Verb, provider};
+use super::super::provider::{Options, PackageTransaction, Packages, Provider, Target, Verb, provider};
 use super::super::requests::{self, PackageRequest};
 use super::super::{changes, provider::Report};
 use super::{Decision, Join, State, Step, Touches, Verdict, joined, problem};
@@ -125,7 +125,7 @@ struct Order<'a> {
 pub struct UninstallPlan {
     requests: Vec<PackageRequest>,
     targets: Vec<String>,
-    transaction: Transaction,
+    transaction: PackageTransaction,
 }
 
 impl Order<'_> {
@@ -164,7 +164,7 @@ impl Order<'_> {
             return Ok(Decision::Settled(Verdict::good(text)));
         }
         let target = |name: &String| Target { name: name.clone(), version: None, file: None };
-        let transaction = Transaction {
+        let transaction = PackageTransaction {
             verb: if self.purge { Verb::Purge } else { Verb::Remove },
             targets: targets.iter().map(target).collect(),
             downgrade: false,

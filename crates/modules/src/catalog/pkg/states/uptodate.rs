@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::provider::{Options, Provider, Target, Transaction, Verb, provider};
+use super::super::provider::{Options, PackageTransaction, Provider, Target, Verb, provider};
 use super::super::requests;
 use super::super::{changes, refresh};
 use super::{Decision, Flag, State, Step, Touches, Verdict, problem};
@@ -56,7 +56,7 @@ impl State for Uptodate {
             return Ok(Decision::Settled(Verdict::bad("refresh must be either True or False")));
         }
         if !step.test && self.refresh.truth() {
-            return Decision::own(&None::<Transaction>, Verdict::would(""));
+            return Decision::own(&None::<PackageTransaction>, Verdict::would(""));
         }
         let provider = provider(machine)?;
         match self.find(machine, provider, step)? {
@@ -79,7 +79,7 @@ impl State for Uptodate {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> {
-        let transaction: Option<Transaction> = plan.into_own()?;
+        let transaction: Option<PackageTransaction> = plan.into_own()?;
         let provider = provider(machine)?;
         let transaction = match transaction {
             Some(transaction) => transaction,
@@ -121,7 +121,7 @@ impl State for Uptodate {
 }
 
 /// What is to be done, and the versions that it brings.
-type UpgradeSet = (Transaction, BTreeMap<String, String>);
+type UpgradeSet = (PackageTransaction, BTreeMap<String, String>);
 
 impl Uptodate {
     /// The work and the new versions; a verdict if there is nothing to do.
@@ -152,6 +152,6 @@ impl Uptodate {
             return Ok(Err(Verdict::good("System is already up-to-date")));
         }
         let verb = if self.dist_upgrade.0 && targets.is_empty() { Verb::DistUpgrade } else { Verb::Upgrade };
-        Ok(Ok((Transaction { verb, targets, downgrade: false, held: false, options }, new)))
+        Ok(Ok((PackageTransaction { verb, targets, downgrade: false, held: false, options }, new)))
     }
 }

@@ -4,7 +4,7 @@ use rocksalt_core::Map;
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::{identifier, literal, without_commands, word};
 use super::super::sql::text;
 use super::super::states::{databases, give_all, tablespaces};
@@ -37,7 +37,7 @@ impl Function for DbAlter {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let name = identifier(&self.name);
         if let Some(tablespace) = &self.tablespace {
             server.must(machine, &format!("ALTER DATABASE {name} SET TABLESPACE {};", identifier(tablespace)), &[])?;
@@ -86,7 +86,7 @@ impl Function for DbCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let clauses = [
             ("TABLESPACE", self.tablespace.as_deref().map(identifier)),
             ("OWNER", self.owner.as_deref().map(identifier)),
@@ -119,7 +119,7 @@ impl Function for DbExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(!databases(machine, &server, Some(&self.name))?.is_empty())
     }
 }
@@ -139,7 +139,7 @@ impl Function for DbList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(by_name(databases(machine, &server, None)?, "Name"))
     }
 }
@@ -161,7 +161,7 @@ impl Function for DbRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         server.must(machine, &format!("DROP DATABASE {};", identifier(&self.name)), &[])?;
         Ok(true)
     }
@@ -186,7 +186,7 @@ impl Function for OwnerTo {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let on = server.on(&self.dbname);
         on.must(machine, &give_all(machine, &on, &self.dbname, &self.ownername)?, &[])?;
         Ok(true)
@@ -212,7 +212,7 @@ impl Function for PsqlQuery {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let query = without_commands(self.query.trim().trim_end_matches(';'))?;
         match self.write.0 {
             true => server.run(machine, query),
@@ -247,7 +247,7 @@ impl Function for TablespaceAlter {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let name = identifier(&self.name);
         let mut statements = String::new();
         for (key, value) in self.set_option.iter().flat_map(Map::iter) {
@@ -291,7 +291,7 @@ impl Function for TablespaceCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let mut set = Vec::new();
         for (key, value) in self.options.iter().flat_map(Map::iter) {
             let (key, value) = (key.to_string(), value.to_string());
@@ -322,7 +322,7 @@ impl Function for TablespaceExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(!tablespaces(machine, &server, Some(&self.name))?.is_empty())
     }
 }
@@ -342,7 +342,7 @@ impl Function for TablespaceList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(by_name(tablespaces(machine, &server, None)?, "Name"))
     }
 }
@@ -364,7 +364,7 @@ impl Function for TablespaceRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         server.must(machine, &format!("DROP TABLESPACE {};", identifier(&self.name)), &[])?;
         Ok(true)
     }
@@ -385,7 +385,7 @@ impl Function for Version {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let rows = server.ask(machine, "SELECT pg_catalog.current_setting('server_version') AS version")?;
         Ok(rows.first().map(|row| text(row, "version").to_owned()).unwrap_or_default())
     }

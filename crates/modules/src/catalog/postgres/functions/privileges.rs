@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::privileges::{self, Kind, Object};
 use crate::Result;
 use crate::catalog::file::Flag;
@@ -38,7 +38,7 @@ impl Function for HasPrivileges {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
         object.allows(machine, &server, &self.name, &wanted, self.grant_option.0)
@@ -73,7 +73,7 @@ impl Function for PrivilegesGrant {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
 
@@ -107,7 +107,7 @@ impl Function for PrivilegesList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.name, &self.object_type, &self.prepend)?;
         if object.kind == Kind::Group {
             let members = object.members(machine, &server)?;
@@ -143,7 +143,7 @@ impl Function for PrivilegesRevoke {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
 

@@ -4,9 +4,9 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::identifier;
-use super::super::role::{self, Difference, RoleSpec};
+use super::super::role::{self, RoleDifference, RoleSpec};
 use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -46,7 +46,7 @@ impl Function for GroupCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
@@ -86,7 +86,7 @@ impl Function for GroupRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         if role::find(machine, &server, &self.groupname, false)?.is_none() {
             return Ok(false);
         }
@@ -130,7 +130,7 @@ impl Function for GroupUpdate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
@@ -188,7 +188,7 @@ impl Function for UserCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
@@ -228,7 +228,7 @@ impl Function for UserRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         if role::find(machine, &server, &self.username, false)?.is_none() {
             return Ok(false);
         }
@@ -274,7 +274,7 @@ impl Function for UserUpdate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let request = RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
@@ -314,7 +314,7 @@ impl Function for RoleGet {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         role::find(machine, &server, &self.name, self.return_password.0)
     }
 }
@@ -336,7 +336,7 @@ impl Function for UserExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(role::find(machine, &server, &self.name, false)?.is_some())
     }
 }
@@ -359,12 +359,12 @@ impl Function for UserList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         role::list(machine, &server, None, self.return_password.0)
     }
 }
 
-fn carry_out(machine: &dyn System, server: &Server, difference: &Difference) -> Result<bool> {
+fn carry_out(machine: &dyn System, server: &PostgresServer, difference: &RoleDifference) -> Result<bool> {
     let secrets: Vec<&str> = difference.secrets.iter().map(String::as_str).collect();
     server.must(machine, &difference.statements, &secrets)?;
     Ok(true)

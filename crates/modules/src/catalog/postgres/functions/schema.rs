@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::{identifier, literal};
 use super::super::sql::text;
 use super::super::states::{extensions, has_language, schemas};
@@ -34,7 +34,7 @@ impl Function for SchemaCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let server = server.on(&self.dbname);
         if !schemas(machine, &server, Some(&self.name))?.is_empty() {
             return Ok(false);
@@ -65,7 +65,7 @@ impl Function for SchemaExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         Ok(!schemas(machine, &server.on(&self.dbname), Some(&self.name))?.is_empty())
     }
 }
@@ -89,7 +89,7 @@ impl Function for SchemaGet {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let rows = by_name(schemas(machine, &server.on(&self.dbname), Some(&self.name))?, "name");
         Ok(rows.get(&self.name).and_then(Value::as_map).cloned())
     }
@@ -112,7 +112,7 @@ impl Function for SchemaList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         Ok(by_name(schemas(machine, &server.on(&self.dbname), None)?, "name"))
     }
 }
@@ -136,7 +136,7 @@ impl Function for SchemaRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let server = server.on(&self.dbname);
         if schemas(machine, &server, Some(&self.name))?.is_empty() {
             return Ok(false);
@@ -165,7 +165,7 @@ impl Function for LanguageCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let server = server.on(&self.maintenance_db);
         if has_language(machine, &server, &self.name)? {
             return Ok(false);
@@ -194,7 +194,7 @@ impl Function for LanguageExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         has_language(machine, &server.on(&self.maintenance_db), &self.name)
     }
 }
@@ -216,7 +216,7 @@ impl Function for LanguageList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let rows =
             server.on(&self.maintenance_db).ask(machine, "SELECT l.lanname AS name FROM pg_catalog.pg_language l")?;
         Ok(rows.iter().map(|row| (text(row, "name").into(), text(row, "name").into())).collect())
@@ -242,7 +242,7 @@ impl Function for LanguageRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let server = server.on(&self.maintenance_db);
         if !has_language(machine, &server, &self.name)? {
             return Ok(false);
@@ -267,7 +267,7 @@ impl Function for AvailableExtensions {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(by_name(extensions(machine, &server, "available", None)?, "name"))
     }
 }
@@ -295,7 +295,7 @@ impl Function for CreateExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let clauses = [
             self.schema.as_deref().map(|schema| format!(" SCHEMA {}", identifier(schema))),
             self.ext_version.as_deref().map(|version| format!(" VERSION {}", literal(version))),
@@ -329,7 +329,7 @@ impl Function for DropExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         let how = if self.restrict.0 {
             " RESTRICT"
         } else if self.cascade.0 {
@@ -359,7 +359,7 @@ impl Function for GetAvailableExtension {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(extensions(machine, &server, "available", Some(&self.name))?.into_iter().next())
     }
 }
@@ -381,7 +381,7 @@ impl Function for GetInstalledExtension {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(extensions(machine, &server, "pg_extension", Some(&self.name))?.into_iter().next())
     }
 }
@@ -401,7 +401,7 @@ impl Function for InstalledExtensions {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(by_name(extensions(machine, &server, "pg_extension", None)?, "extname"))
     }
 }
@@ -423,7 +423,7 @@ impl Function for IsAvailableExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(!extensions(machine, &server, "available", Some(&self.name))?.is_empty())
     }
 }
@@ -445,7 +445,7 @@ impl Function for IsInstalledExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = Server::of(machine, &self.kwargs, Names::Function)?;
+        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
         Ok(!extensions(machine, &server, "pg_extension", Some(&self.name))?.is_empty())
     }
 }

@@ -3,10 +3,10 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
@@ -50,7 +50,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -60,8 +60,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let encoding = |text: &str| text.to_lowercase().replace(['-', '_'], "");
         let clauses = [
@@ -129,7 +129,7 @@ impl Present {
 }
 
 /// Databases, or one, as Salt tells of them, each with its `Name`.
-pub fn find(machine: &dyn Probe, server: &Server, name: Option<&str>) -> Result<Vec<Map>> {
+pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) -> Result<Vec<Map>> {
     let only = name.map(|name| format!(" AND d.datname = {}", literal(name))).unwrap_or_default();
     let query = format!(
         "SELECT d.datname AS \"Name\", r.rolname AS \"Owner\", \
@@ -142,7 +142,7 @@ pub fn find(machine: &dyn Probe, server: &Server, name: Option<&str>) -> Result<
 }
 
 /// The statements that give a database and all that users have made in it to somebody, as one transaction.
-pub fn give_all(machine: &dyn Probe, server: &Server, name: &str, owner: &str) -> Result<String> {
+pub fn give_all(machine: &dyn Probe, server: &PostgresServer, name: &str, owner: &str) -> Result<String> {
     let owner = identifier(owner);
     let users = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'";
     let query = format!(
@@ -184,7 +184,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -194,8 +194,8 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
             return settled(Verdict::good(format!("Database {name} is not present, so it cannot be removed")));

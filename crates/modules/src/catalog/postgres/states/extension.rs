@@ -3,10 +3,10 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -42,7 +42,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -52,8 +52,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let _ = self.if_not_exists;
         let found = find(machine, &server, "pg_extension", Some(name))?.into_iter().next();
@@ -121,7 +121,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -131,8 +131,8 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let _ = self.if_exists;
         if find(machine, &server, "pg_extension", Some(name))?.is_empty() {
@@ -153,7 +153,7 @@ impl Absent {
 }
 
 /// Extensions, or one, of `pg_extension` or `pg_available_extensions`.
-pub fn find(machine: &dyn Probe, server: &Server, table: &str, name: Option<&str>) -> Result<Vec<Map>> {
+pub fn find(machine: &dyn Probe, server: &PostgresServer, table: &str, name: Option<&str>) -> Result<Vec<Map>> {
     let (query, column) = match table {
         "pg_extension" => (
             "SELECT e.*, n.nspname AS schema_name FROM pg_catalog.pg_extension e \

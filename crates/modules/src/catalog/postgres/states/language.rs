@@ -3,10 +3,10 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -33,7 +33,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -43,8 +43,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if has(machine, &server, name)? {
             return settled(Verdict::good(format!("Language {name} is already installed")));
@@ -59,7 +59,7 @@ impl Present {
 }
 
 /// Whether the database has it.
-pub fn has(machine: &dyn Probe, server: &Server, name: &str) -> Result<bool> {
+pub fn has(machine: &dyn Probe, server: &PostgresServer, name: &str) -> Result<bool> {
     let rows = server.ask(
         machine,
         &format!("SELECT l.lanname AS name FROM pg_catalog.pg_language l WHERE l.lanname = {}", literal(name)),
@@ -89,7 +89,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -99,8 +99,8 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if !has(machine, &server, name)? {
             return settled(Verdict::good(format!("Language {name} is not present so it cannot be removed")));

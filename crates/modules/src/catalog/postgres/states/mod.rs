@@ -19,7 +19,7 @@ use rocksalt_core::Map;
 use serde::{Deserialize, Serialize};
 
 use super::super::state;
-use super::client::Server;
+use super::client::PostgresServer;
 use super::role::RoleSpec;
 use super::sql::{SqlPlan, settled};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
@@ -37,33 +37,37 @@ pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::
 
 /// A plan, and the server that it is for.
 #[derive(Serialize, Deserialize)]
-pub struct ServerPlan {
-    server: Server,
+pub struct PostgresPlan {
+    server: PostgresServer,
     plan: SqlPlan,
     secrets: Vec<String>,
 }
 
-impl ServerPlan {
+impl PostgresPlan {
     fn carry_out(self, machine: &dyn System) -> Result<Verdict> {
         let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
         self.plan.carry_out(machine, &|statement: &str| self.server.tell(machine, &format!("{statement};"), &secrets))
     }
 }
 
-fn decided(server: &Server, decision: Decision<SqlPlan>, secrets: Vec<String>) -> Result<Decision<ServerPlan>> {
-    Ok(decision.map(|plan| ServerPlan { server: server.clone(), plan, secrets }))
+fn decided(
+    server: &PostgresServer,
+    decision: Decision<SqlPlan>,
+    secrets: Vec<String>,
+) -> Result<Decision<PostgresPlan>> {
+    Ok(decision.map(|plan| PostgresPlan { server: server.clone(), plan, secrets }))
 }
 
 /// What is to be done about a role: users and groups differ only in what they are called, and in who logs in.
 fn role_decision(
     machine: &dyn Probe,
-    server: Server,
+    server: PostgresServer,
     name: &str,
     kind: &str,
     login: bool,
     request: &RoleSpec<'_>,
     found: Option<Map>,
-) -> Result<Decision<ServerPlan>> {
+) -> Result<Decision<PostgresPlan>> {
     let title = if kind == "user" { "User" } else { "Group" };
     let (mode, difference) = match &found {
         None => ("create", request.create(machine, &server, name, login)?),

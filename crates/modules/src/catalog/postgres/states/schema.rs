@@ -3,10 +3,10 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -39,7 +39,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -49,8 +49,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
         let there = find(machine, &server, Some(name))?.into_iter().next();
@@ -79,7 +79,7 @@ fn of(mut verdict: Verdict, dbname: &str) -> Verdict {
 }
 
 /// Schemas, or one: `name`, `owner`, `acl`.
-pub fn find(machine: &dyn Probe, server: &Server, name: Option<&str>) -> Result<Vec<Map>> {
+pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) -> Result<Vec<Map>> {
     let only = name.map(|name| format!(" WHERE n.nspname = {}", literal(name))).unwrap_or_default();
     server.ask(
         machine,
@@ -115,7 +115,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -125,8 +125,8 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
         let there = find(machine, &server, Some(name))?.into_iter().next();

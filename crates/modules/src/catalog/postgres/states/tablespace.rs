@@ -3,11 +3,11 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::csv;
 use super::super::quote::{identifier, literal, word};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, ServerPlan, State, Step, Thing, Touches, Verdict, decided, touches};
+use super::{Decision, PostgresPlan, State, Step, Thing, Touches, Verdict, decided, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -44,7 +44,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -55,8 +55,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let (name, quoted) = (&self.name, identifier(&self.name));
         let mut options = Vec::new();
         for (key, value) in self.options.iter().flat_map(Map::iter) {
@@ -114,7 +114,7 @@ impl Present {
 }
 
 /// Tablespaces, or one, as Salt tells of them, each with its `Name`.
-pub fn find(machine: &dyn Probe, server: &Server, name: Option<&str>) -> Result<Vec<Map>> {
+pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) -> Result<Vec<Map>> {
     let only = name.map(|name| format!(" WHERE t.spcname = {}", literal(name))).unwrap_or_default();
     server.ask(
         machine,
@@ -148,7 +148,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -158,8 +158,8 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
             return settled(Verdict::good(format!("Tablespace {name} is not present, so it cannot be removed")));

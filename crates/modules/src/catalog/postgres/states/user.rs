@@ -3,11 +3,11 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::client::{Names, Server};
+use super::super::client::{Names, PostgresServer};
 use super::super::quote::identifier;
 use super::super::role::{self, RoleSpec};
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, ServerPlan, State, Step, Touches, Verdict, decided, role_decision, touches};
+use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, role_decision, touches};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -64,7 +64,7 @@ impl State for Present {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -74,8 +74,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
         let request = RoleSpec {
@@ -116,7 +116,7 @@ impl State for Absent {
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: ServerPlan = plan.into_own()?;
+        let plan: PostgresPlan = plan.into_own()?;
         plan.carry_out(machine)
     }
 
@@ -126,8 +126,8 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<ServerPlan>> {
-        let server = Server::of(machine, &self.kwargs, Names::State)?;
+    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
         let name = &self.name;
         if role::find(machine, &server, name, false)?.is_none() {
             return settled(Verdict::good(format!("User {name} is not present, so it cannot be removed")));

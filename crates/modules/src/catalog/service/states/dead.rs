@@ -37,7 +37,7 @@ pub struct Dead {
 }
 
 #[derive(Serialize, Deserialize)]
-pub enum StopPlan {
+pub enum ServiceStopPlan {
     End { stop: bool, boot: Option<bool> },
     Watch(watch::WatchPlan),
 }
@@ -86,16 +86,16 @@ impl State for Dead {
             }
         };
         let verdict = Verdict { warnings: request::warnings(provider, &self.how()), ..verdict };
-        Decision::own(&StopPlan::End { stop: runs, boot }, verdict)
+        Decision::own(&ServiceStopPlan::End { stop: runs, boot }, verdict)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: StopPlan = plan.into_own()?;
+        let plan: ServiceStopPlan = plan.into_own()?;
         let name = &self.name;
         let provider = provider(machine, Some(name))?;
         let (stop, boot) = match plan {
-            StopPlan::End { stop, boot } => (stop, boot),
-            StopPlan::Watch(plan) => return plan.apply(provider, machine),
+            ServiceStopPlan::End { stop, boot } => (stop, boot),
+            ServiceStopPlan::Watch(plan) => return plan.apply(provider, machine),
         };
         let how = self.how();
         let verdict = match (stop, boot) {
@@ -107,14 +107,14 @@ impl State for Dead {
     }
 
     fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let request = watch::WatchRequest {
+        let request = watch::ServiceWatch {
             name: &self.name,
             sig: self.sig.as_deref(),
             act: ServiceAction::Stop,
             init_delay: &self.init_delay,
             how: self.how(),
         };
-        request.dead(machine)?.map(StopPlan::Watch).into_plan()
+        request.dead(machine)?.map(ServiceStopPlan::Watch).into_plan()
     }
 
     fn touches(&self) -> Touches {

@@ -54,7 +54,7 @@ pub struct Running {
 }
 
 #[derive(Serialize, Deserialize)]
-pub enum StartPlan {
+pub enum ServiceStartPlan {
     Begin(StartSteps),
     Watch(watch::WatchPlan),
 }
@@ -149,16 +149,16 @@ impl State for Running {
         };
         let verdict = if masked { self.mask_change(verdict) } else { verdict };
         let verdict = Verdict { warnings: request::warnings(provider, &self.how()), ..verdict };
-        Decision::own(&StartPlan::Begin(StartSteps { start: !runs, boot, unmask: masked }), verdict)
+        Decision::own(&ServiceStartPlan::Begin(StartSteps { start: !runs, boot, unmask: masked }), verdict)
     }
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: StartPlan = plan.into_own()?;
+        let plan: ServiceStartPlan = plan.into_own()?;
         let name = &self.name;
         let provider = provider(machine, Some(name))?;
         let plan = match plan {
-            StartPlan::Begin(beginning) => beginning,
-            StartPlan::Watch(plan) => return plan.apply(provider, machine),
+            ServiceStartPlan::Begin(beginning) => beginning,
+            ServiceStartPlan::Watch(plan) => return plan.apply(provider, machine),
         };
         let how = self.how();
         if plan.unmask
@@ -188,14 +188,14 @@ impl State for Running {
     }
 
     fn watched(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let request = watch::WatchRequest {
+        let request = watch::ServiceWatch {
             name: &self.name,
             sig: self.sig.as_deref(),
             act: watch::on_change(self.reload.0, self.force.0, self.full_restart.0),
             init_delay: &self.init_delay,
             how: self.how(),
         };
-        request.running(machine)?.map(StartPlan::Watch).into_plan()
+        request.running(machine)?.map(ServiceStartPlan::Watch).into_plan()
     }
 
     fn touches(&self) -> Touches {

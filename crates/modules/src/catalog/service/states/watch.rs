@@ -22,7 +22,7 @@ pub fn on_change(reload: bool, force: bool, full_restart: bool) -> ServiceAction
     }
 }
 
-pub struct WatchRequest<'a> {
+pub struct ServiceWatch<'a> {
     pub name: &'a str,
     pub sig: Option<&'a str>,
     pub act: ServiceAction,
@@ -38,7 +38,7 @@ pub struct WatchPlan {
     how: ServiceOptions,
 }
 
-impl WatchRequest<'_> {
+impl ServiceWatch<'_> {
     pub fn running(self, machine: &dyn Probe) -> Result<Decision<WatchPlan>> {
         let provider = provider(machine, Some(self.name))?;
         let act = match status(provider, machine, self.name, self.sig)? {
@@ -138,7 +138,7 @@ impl State for ModWatch {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let act = on_change(self.reload.0, self.force.0, self.full_restart.0);
         let (name, sig, init_delay) = (self.name.as_str(), self.sig.as_deref(), &self.init_delay);
-        let request = WatchRequest { name, sig, act, init_delay, how: ServiceOptions::default() };
+        let request = ServiceWatch { name, sig, act, init_delay, how: ServiceOptions::default() };
         match self.sfun.as_deref() {
             Some("running") => request.running(machine)?.into_plan(),
             Some("dead") => request.dead(machine)?.into_plan(),

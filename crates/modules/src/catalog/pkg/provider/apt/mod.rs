@@ -15,8 +15,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, Packages, Provider, Report, Target, Transaction, Verb, Versions, command,
-    failure, sound, sound_version,
+    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Target, Verb, Versions,
+    command, failure, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -73,7 +73,7 @@ impl Provider for Apt {
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
         let verb = if everything { Verb::DistUpgrade } else { Verb::Upgrade };
         let transaction =
-            Transaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
+            PackageTransaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
         let found = simulate::ask(machine, &transaction)?;
         Ok(found.map(|all| all.into_iter().filter_map(|one| Some((one.name, one.new?))).collect()))
     }
@@ -81,7 +81,7 @@ impl Provider for Apt {
     fn foresee(
         &self,
         machine: &dyn Probe,
-        transaction: &Transaction,
+        transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
         if transaction.verb == Verb::Download {
             return Ok(Some(Ok(Vec::new())));
@@ -89,7 +89,7 @@ impl Provider for Apt {
         Ok(Some(simulate::ask(machine, transaction)?))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &Transaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
         run::execute(machine, &words(transaction)?, &transaction.options.env)
     }
 
@@ -191,7 +191,7 @@ fn prefix(options: &Options) -> Vec<String> {
     words
 }
 
-fn words(transaction: &Transaction) -> Result<Vec<String>> {
+fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let options = &transaction.options;
     let mut words = prefix(options);
     let mut add = |word: &str| words.push(word.to_owned());

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use super::super::{Foreseen, Transaction, Verb, command, failure};
+use super::super::{Foreseen, PackageTransaction, Verb, command, failure};
 use super::words;
 use crate::Result;
 use crate::machine::Probe;
 
 /// What would change; apt's words if it can't be done.
-pub fn ask(machine: &dyn Probe, transaction: &Transaction) -> Result<std::result::Result<Vec<Foreseen>, String>> {
+pub fn ask(
+    machine: &dyn Probe,
+    transaction: &PackageTransaction,
+) -> Result<std::result::Result<Vec<Foreseen>, String>> {
     let mut argv = words(transaction)?;
     // It takes no locks, so that it works while somebody else installs.
     // Nor may it write down what it thinks.
