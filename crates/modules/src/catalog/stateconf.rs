@@ -5,8 +5,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, StateEntry, Step, Touches, Verdict, state};
 use crate::Result;
-use crate::catalog::Plan;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 pub const STATES: &[StateEntry] = &[state::<Context>(), state::<Set>()];
 
@@ -49,10 +48,6 @@ impl State for Set {
         Ok(Decision::Settled(Verdict::good("")))
     }
 
-    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        Ok(Verdict::good(""))
-    }
-
     fn touches(&self) -> Touches {
         Touches::nothing()
     }
@@ -61,10 +56,6 @@ impl State for Set {
 impl State for Context {
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         Ok(Decision::Settled(Verdict::good("")))
-    }
-
-    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        Ok(Verdict::good(""))
     }
 
     fn touches(&self) -> Touches {

@@ -22,7 +22,6 @@ pub fn deserialize<'de, B: From<Vec<u8>>, D: Deserializer<'de>>(from: D) -> Resu
 pub mod option {
     use super::{Deserialize, Deserializer, Serializer};
 
-    #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
     pub fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
         match bytes {
             Some(bytes) => super::serialize(bytes, to),

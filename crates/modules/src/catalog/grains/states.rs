@@ -34,10 +34,6 @@ impl State for Exists {
         }))
     }
 
-    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        Ok(Verdict::good("Grain exists"))
-    }
-
     fn touches(&self) -> Touches {
         Touches::nothing().reads(Thing::Path("/etc/rocksalt/grains".into()))
     }

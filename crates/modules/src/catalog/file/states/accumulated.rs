@@ -5,8 +5,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Touches, Verdict};
 use crate::Result;
-use crate::catalog::Plan;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Leaves texts for the template of a `file.managed`, which finds them as `accumulator['name']`.
 ///
@@ -71,10 +70,6 @@ impl State for Accumulated {
         files.insert(self.filename.as_str(), of_file);
         notes.insert(NOTES, files);
         Ok(Decision::Settled(Verdict::good(comment)))
-    }
-
-    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        Ok(Verdict::good(""))
     }
 
     fn touches(&self) -> Touches {

@@ -4,8 +4,7 @@ use rocksalt_macros::state;
 
 use super::{Decision, State, Step, Thing, Touches, Verdict, look};
 use crate::Result;
-use crate::catalog::Plan;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Fails if there is such a file or directory; removes nothing.
 ///
@@ -27,10 +26,6 @@ impl State for Missing {
             () if look::exists(machine, &name) => Verdict::bad(format!("Specified path {name} exists")),
             () => Verdict::good(format!("Path {name} is missing")),
         }))
-    }
-
-    fn apply(&self, _: Plan, _: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        Ok(Verdict::good(""))
     }
 
     fn touches(&self) -> Touches {
