@@ -145,7 +145,9 @@ mod tests {
 
     #[test]
     fn what_is_repeatable_reads() {
-        for function in ["test.ping", "grains.items", "grains.get", "pillar.item", "sys.doc", "saltutil.find_job"] {
+        for function in
+            ["test.ping", "grains.items", "grains.get", "pillar.item", "sys.doc", "saltutil.find_job", "state.show_top"]
+        {
             assert!(nature(function).repeatable, "{function}");
         }
         for function in [
