@@ -146,7 +146,7 @@ fn a_journal_that_somebody_touched_is_refused() {
     assert_code(&outcome, exit::FAILED);
     let said = outcome.all();
     assert!(said.contains("other users have access (mode 0644)"), "{said}");
-    assert!(said.contains("it is not what was written before the restart"), "{said}");
+    assert!(said.contains("it is not what was written before the reboot"), "{said}");
     for number in [1, 2] {
         fleet.host(number).run("test ! -e /var/after").expect("nothing was resumed");
     }

@@ -27,7 +27,7 @@ use rocksalt_core::{Call, Event, JobId, Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Functions: `test.ping` answers; `test.hold`, `cmd.run` and `state.apply` wait until they are released; `event.send`
+/// Functions: `test.ping` answers; `test.sleep`, `cmd.run` and `state.apply` wait until they are released; `event.send`
 /// sends an event under its first argument.
 pub struct Fleet {
     targets: Mutex<HashMap<String, Target>>,

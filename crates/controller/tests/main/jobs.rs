@@ -181,7 +181,7 @@ async fn an_agent_that_dies_loses_its_job_and_it_is_not_repeated() {
     assert!(matches!(&returns[0].outcome, TargetOutcome::Lost(why) if why.contains("it began there")), "{returns:?}");
     assert_eq!(stage.fleet.on("a", |target| target.begun.len()), 1);
     // A function that only looks is not asked for again.
-    let job = stage.start(run("test.hold", "a")).await;
+    let job = stage.start(run("test.sleep", "a")).await;
     until("it runs", || stage.fleet.on("a", |target| target.begun.len() == 2)).await;
     stage.fleet.break_links("a");
     let (state, returns) = stage.end(job.id).await;

@@ -111,7 +111,7 @@ async fn a_batch_is_as_wide_with_a_daemon_as_without() {
     let options = JobOptions { batch: Some("12.5%".parse().expect("a batch")), ..JobOptions::default() };
     for with_daemon in [false, true] {
         let fleet = Fleet::new(&ids);
-        let request = with(options.clone(), RunRequest { target_kind: "glob".into(), ..run("test.hold", "*") });
+        let request = with(options.clone(), RunRequest { target_kind: "glob".into(), ..run("test.sleep", "*") });
         let begun = || ids.iter().filter(|id| fleet.on(id, |target| !target.begun.is_empty())).count();
         let _running: Box<dyn std::any::Any> = match with_daemon {
             true => {

@@ -73,7 +73,7 @@ async fn whenever_it_dies_jobs_end_once() {
     for _ in 0..25 {
         let daemon = Daemon::start(&store, &fleet).await;
         for _ in 0..random.below(8) {
-            let function = ["test.ping", "cmd.run", "cmd.run", "state.apply", "test.hold"][random.below(5)];
+            let function = ["test.ping", "cmd.run", "cmd.run", "state.apply", "test.sleep"][random.below(5)];
             let target = TARGETS[..=random.below(4)].join(",");
             daemon.submit(
                 RunRequest {
