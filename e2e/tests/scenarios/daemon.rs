@@ -262,5 +262,5 @@ fn curl_trusts_the_certificate_that_was_made() {
     fleet.scratch.write("config/rocksalt.yml", "listen: 0.0.0.0:8443\ntls: false\n").expect("written");
     let outcome = fleet.rocksalt(&["serve"]).finish().expect("it ends");
     assert_code(&outcome, exit::USAGE);
-    assert!(outcome.stderr.contains("without TLS passwords would be read"), "{}", outcome.all());
+    assert!(outcome.stderr.contains("without TLS passwords could be read"), "{}", outcome.all());
 }
