@@ -1,6 +1,7 @@
-//! The local transport: the agent is a child process on this machine, started from memory.
+//! The local transport: the agent is a child process on this machine.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use async_trait::async_trait;
@@ -10,7 +11,7 @@ use tokio::process::Command;
 
 use super::{LoginContext, LoginSession, Program, Transport, key_from_entry};
 use crate::LocalUser;
-use crate::agents::Agent;
+use crate::agents::{Agent, stored_agent};
 
 /// Starts agents on this machine, without a login.
 pub struct LocalTransport(pub LocalUser);
@@ -22,11 +23,13 @@ impl Transport for LocalTransport {
     }
 
     async fn connect(&self, _: &Entry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
-        Ok(Box::new(LocalSession))
+        Ok(Box::new(LocalSession { home: self.0.home.clone() }))
     }
 }
 
-struct LocalSession;
+struct LocalSession {
+    home: PathBuf,
+}
 
 /// The largest pipe that an unprivileged user may have by default.
 const PIPE: usize = 1024 * 1024;
@@ -42,8 +45,13 @@ impl LoginSession for LocalSession {
     }
 
     async fn start_directly(&self, agent: &Agent) -> Option<Program> {
-        let program = format!("/proc/self/fd/{}", agent.in_memory()?.as_raw_fd());
-        child(Command::new(program).arg0("rocksalt-agent").arg("agent"), "the agent").ok()
+        let start = |file: &dyn AsFd| {
+            let program = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+            child(Command::new(program).arg0("rocksalt-agent").arg("agent"), "the agent").ok()
+        };
+        let stored = stored_agent::open(&self.home, agent).ok().and_then(|file| start(&file));
+        // Without a directory of the user's own, or if programs can't be started from there.
+        stored.or_else(|| start(agent.in_memory()?))
     }
 
     fn near(&self) -> bool {

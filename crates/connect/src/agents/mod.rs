@@ -1,5 +1,7 @@
 //! The builds of the agent that can be uploaded to targets.
 
+pub mod stored_agent;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::os::fd::OwnedFd;
