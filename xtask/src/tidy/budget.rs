@@ -5,8 +5,8 @@ use crate::tree::Tree;
 /// Crates linked into the agent, itself included. Raising it wants a reason in the commit.
 const AGENT_CRATES: usize = 55;
 
-/// Bytes of one static agent, stripped: 7,599,784 when this was set, and four percent more.
-const AGENT_BYTES: u64 = 7_900_000;
+/// Bytes of one static agent, stripped: 7,886,856 when this was set (decision 0023), and three percent more.
+const AGENT_BYTES: u64 = 8_120_000;
 
 /// Bytes of the small agent, which is sent first (decision 0018). Two thirds of them are the C library's and std's.
 const SMALL_AGENT_BYTES: u64 = 1_700_000;

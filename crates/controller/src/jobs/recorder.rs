@@ -273,10 +273,9 @@ impl Recorder {
             }
             self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&record.target);
         }
-        records.iter().for_each(|record| self.running.publish(JobUpdate::Done(record.clone())));
+        self.running.publish_returns(records);
         if end {
             self.running.publish(JobUpdate::Ended(Box::new(self.job.clone())));
         }
-        self.running.add(records);
     }
 }

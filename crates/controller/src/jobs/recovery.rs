@@ -38,7 +38,7 @@ impl JobService<Ledger> {
             };
             let lost_before = returns.iter().any(lost_before);
             let running = Arc::new(RunningJob::default());
-            running.add(returns);
+            running.hold(returns);
             self.running_jobs().insert(job.id, Arc::clone(&running));
             let (known, ask) = sort(&job, &returned);
             let lost = lost_before || !known.is_empty();

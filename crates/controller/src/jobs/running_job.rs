@@ -46,14 +46,20 @@ impl RunningJob {
         }
     }
 
-    /// Adds returns that are stored.
-    pub fn add(&self, stored: Vec<ReturnRecord>) {
+    /// Passes on returns that are stored, and holds them.
+    pub fn publish_returns(&self, stored: Vec<ReturnRecord>) {
+        // An observer gets the records themselves: a copy of a large result takes as long as to read it.
         if self.observer.is_some() {
-            return;
+            return stored.into_iter().for_each(|record| self.publish(JobUpdate::Done(record)));
         }
-        let size = |record: &ReturnRecord| minicbor::to_vec(record).map_or(0, |bytes| bytes.len());
+        stored.iter().for_each(|record| self.publish(JobUpdate::Done(record.clone())));
+        self.hold(stored);
+    }
+
+    /// Holds returns that are stored for those who ask.
+    pub fn hold(&self, stored: Vec<ReturnRecord>) {
         let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
-        returns.bytes += stored.iter().map(size).sum::<usize>();
+        returns.bytes += stored.iter().map(encoded_length).sum::<usize>();
         match returns.bytes > MAX_BYTES {
             true => returns.records = Vec::new(),
             false => returns.records.extend(stored),
@@ -78,4 +84,21 @@ impl RunningJob {
     pub fn end(&self) {
         self.ended.send_replace(true);
     }
+}
+
+/// How many bytes a record takes in the store; nothing is allocated for it.
+fn encoded_length(record: &ReturnRecord) -> usize {
+    struct Length(usize);
+
+    impl minicbor::encode::Write for Length {
+        type Error = std::convert::Infallible;
+
+        fn write_all(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
+            self.0 += bytes.len();
+            Ok(())
+        }
+    }
+
+    let mut length = Length(0);
+    minicbor::encode(record, &mut length).map_or(0, |()| length.0)
 }
