@@ -303,7 +303,6 @@ impl Function for Rebase {
 pub struct Reset {
     /// The repository.
     cwd: String,
-
     #[flatten]
     options: CommandOptions,
 }

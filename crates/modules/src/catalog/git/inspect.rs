@@ -26,7 +26,6 @@ pub fn forgiven(done: Result<String, Fault>, ignore: bool) -> Result<String> {
 pub struct CurrentBranch {
     /// The repository.
     cwd: String,
-
     #[flatten]
     run_as: RunAs,
 }
@@ -101,7 +100,6 @@ impl Function for ListBranches {
 pub struct ListTags {
     /// The repository.
     cwd: String,
-
     #[flatten]
     run_as: RunAs,
 }
@@ -180,7 +178,6 @@ impl Function for RevParse {
 pub struct Status {
     /// The repository.
     cwd: String,
-
     #[flatten]
     run_as: RunAs,
 }
