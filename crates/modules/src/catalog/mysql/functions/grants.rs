@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::MysqlServer;
+use super::super::client::Connection;
 use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
 use super::super::states::{lines, list, required, revokes};
 use super::super::{Function, quote};
@@ -34,15 +34,15 @@ pub struct GrantAdd {
     escape: Flag,
     /// How the user must connect: a list of `SSL: true` and the like.
     ssl_option: Value,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GrantAdd {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
         let object = Object::wanted(&self.database, self.escape.0)?.sql();
         let require = required(&self.ssl_option)?;
@@ -74,15 +74,15 @@ pub struct GrantExists {
     /// An underscore in the database's name is one.
     #[default(true)]
     escape: Flag,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GrantExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let wanted = privileges::wanted(&self.grant)?;
         let object = Object::wanted(&self.database, self.escape.0)?;
         let Some(grants) = list(machine, &server, &self.user, &self.host)? else { return Ok(false) };
@@ -112,15 +112,15 @@ pub struct GrantRevoke {
     /// An underscore in the database's name is one.
     #[default(true)]
     escape: Flag,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GrantRevoke {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
         let object = Object::wanted(&self.database, self.escape.0)?.sql();
         let account = quote::account(&self.user, &self.host);
@@ -194,15 +194,15 @@ pub struct UserGrants {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserGrants {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let Some(lines) = lines(machine, &server, &self.user, &self.host)? else { return Ok(false.into()) };
         // Hashes of passwords are nobody's business.
         let shown = |line: &String| {
