@@ -1,7 +1,7 @@
 //! What users may do.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
 use super::super::client::Connection;
 use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
@@ -11,13 +11,9 @@ use crate::catalog::file::Flag;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Grants privileges to a user.
-///
-/// ```text
-/// rocksalt '*' mysql.grant_add 'SELECT,INSERT' 'shop.*' frank localhost
-/// ```
-#[function("mysql.grant_add", changes)]
-pub struct GrantAdd {
+/// Which privileges on what, and whose.
+#[arguments]
+struct GrantArguments {
     /// The privileges, with commas between them.
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
@@ -32,6 +28,17 @@ pub struct GrantAdd {
     /// An underscore in the database's name is one.
     #[default(true)]
     escape: Flag,
+}
+
+/// Grants privileges to a user.
+///
+/// ```text
+/// rocksalt '*' mysql.grant_add 'SELECT,INSERT' 'shop.*' frank localhost
+/// ```
+#[function("mysql.grant_add", changes)]
+pub struct GrantAdd {
+    #[flatten]
+    right: GrantArguments,
     /// How the user must connect: a list of `SSL: true` and the like.
     ssl_option: Value,
     #[flatten]
@@ -43,11 +50,11 @@ impl Function for GrantAdd {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
-        let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
-        let object = Object::wanted(&self.database, self.escape.0)?.sql();
+        let wanted = privileges::sql(&privileges::wanted(&self.right.grant)?);
+        let object = Object::wanted(&self.right.database, self.right.escape.0)?.sql();
         let require = required(&self.ssl_option)?;
-        let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
-        let account = quote::account(&self.user, &self.host);
+        let option = if self.right.grant_option.0 { " WITH GRANT OPTION" } else { "" };
+        let account = quote::account(&self.right.user, &self.right.host);
         server.tell(machine, &format!("GRANT {wanted} ON {object} TO {account}{require}{option}"), &[])?;
         Ok(true)
     }
@@ -60,20 +67,8 @@ impl Function for GrantAdd {
 /// ```
 #[function("mysql.grant_exists", reads)]
 pub struct GrantExists {
-    /// The privileges, with commas between them.
-    grant: String,
-    /// What they are on: `db.*`, `db.table`, `*.*`.
-    database: String,
-    /// The user's name.
-    user: String,
-    /// Where the user comes from.
-    #[default("localhost")]
-    host: String,
-    /// With the right to pass them on.
-    grant_option: Flag,
-    /// An underscore in the database's name is one.
-    #[default(true)]
-    escape: Flag,
+    #[flatten]
+    right: GrantArguments,
     #[flatten]
     connection: Connection,
 }
@@ -83,11 +78,11 @@ impl Function for GrantExists {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
-        let wanted = privileges::wanted(&self.grant)?;
-        let object = Object::wanted(&self.database, self.escape.0)?;
-        let Some(grants) = list(machine, &server, &self.user, &self.host)? else { return Ok(false) };
+        let wanted = privileges::wanted(&self.right.grant)?;
+        let object = Object::wanted(&self.right.database, self.right.escape.0)?;
+        let Some(grants) = list(machine, &server, &self.right.user, &self.right.host)? else { return Ok(false) };
         let held = HeldPrivileges::on(&object, &grants);
-        Ok(held.covers(&wanted) && (held.grant_option || !self.grant_option))
+        Ok(held.covers(&wanted) && (held.grant_option || !self.right.grant_option))
     }
 }
 
@@ -98,20 +93,8 @@ impl Function for GrantExists {
 /// ```
 #[function("mysql.grant_revoke", changes)]
 pub struct GrantRevoke {
-    /// The privileges, with commas between them.
-    grant: String,
-    /// What they are on: `db.*`, `db.table`, `*.*`.
-    database: String,
-    /// The user's name.
-    user: String,
-    /// Where the user comes from.
-    #[default("localhost")]
-    host: String,
-    /// With the right to pass them on.
-    grant_option: Flag,
-    /// An underscore in the database's name is one.
-    #[default(true)]
-    escape: Flag,
+    #[flatten]
+    right: GrantArguments,
     #[flatten]
     connection: Connection,
 }
@@ -121,10 +104,10 @@ impl Function for GrantRevoke {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
-        let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
-        let object = Object::wanted(&self.database, self.escape.0)?.sql();
-        let account = quote::account(&self.user, &self.host);
-        for statement in revokes(&wanted, self.grant_option.0, &object, &account) {
+        let wanted = privileges::sql(&privileges::wanted(&self.right.grant)?);
+        let object = Object::wanted(&self.right.database, self.right.escape.0)?.sql();
+        let account = quote::account(&self.right.user, &self.right.host);
+        for statement in revokes(&wanted, self.right.grant_option.0, &object, &account) {
             server.tell(machine, &statement, &[])?;
         }
         Ok(true)
