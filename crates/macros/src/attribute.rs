@@ -3,25 +3,50 @@
 use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Error, Ident, LitStr, Result, Token, parenthesized};
+use syn::{Error, Expr, Ident, LitStr, Path, Result, Token, Type, parenthesized};
 
-/// One word, with texts in parentheses behind some.
+/// One word, with texts in parentheses or a call behind some.
 struct Word {
     name: Ident,
     texts: Vec<LitStr>,
+    call: Option<Call>,
 }
 
 impl Parse for Word {
     fn parse(input: ParseStream<'_>) -> Result<Word> {
         let name: Ident = input.parse()?;
-        let mut texts = Vec::new();
-        if input.peek(syn::token::Paren) {
-            let content;
-            parenthesized!(content in input);
-            texts = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?.into_iter().collect();
-        }
-        Ok(Word { name, texts })
+        let call = if input.peek(Token![=]) { Some(input.parse()?) } else { None };
+        Ok(Word { name, texts: in_parentheses(input)?, call })
     }
+}
+
+/// `= path(more) -> Output`: the Rust function that does the work, what it gets besides the arguments and the machine,
+/// and what it gives.
+pub struct Call {
+    pub path: Path,
+    pub more: Vec<Expr>,
+    pub output: Type,
+}
+
+impl Parse for Call {
+    fn parse(input: ParseStream<'_>) -> Result<Call> {
+        input.parse::<Token![=]>()?;
+        let path = input.call(Path::parse_mod_style)?;
+        let more = in_parentheses(input)?;
+        let arrow = input.parse::<Token![->]>();
+        arrow.map_err(|error| Error::new(error.span(), "say what comes out: call = function -> Output"))?;
+        Ok(Call { path, more, output: input.parse()? })
+    }
+}
+
+/// What stands in parentheses with commas between; nothing if there are none.
+fn in_parentheses<T: Parse>(input: ParseStream<'_>) -> Result<Vec<T>> {
+    if !input.peek(syn::token::Paren) {
+        return Ok(Vec::new());
+    }
+    let content;
+    parenthesized!(content in input);
+    Ok(Punctuated::<T, Token![,]>::parse_terminated(&content)?.into_iter().collect())
 }
 
 struct Words {
@@ -60,6 +85,8 @@ pub struct FunctionAttribute {
     pub no_rest: bool,
     /// Fields of `Nature` that are true.
     pub nature: Vec<Ident>,
+    /// The Rust function that does the work, if the struct has no implementation of its own.
+    pub call: Option<Call>,
 }
 
 /// Words that are fields of `Nature`.
@@ -68,19 +95,27 @@ const NATURES: [&str; 7] = ["reads", "small", "repeatable", "runs_states", "whol
 impl FunctionAttribute {
     pub fn parse(tokens: TokenStream) -> Result<FunctionAttribute> {
         let Words { name, words } = Words::parse.parse2(tokens)?;
-        let mut attribute = FunctionAttribute { name, aliases: Vec::new(), no_rest: false, nature: Vec::new() };
+        let mut attribute =
+            FunctionAttribute { name, aliases: Vec::new(), no_rest: false, nature: Vec::new(), call: None };
         let mut said = None;
         for word in words {
             let text = word.name.to_string();
             if matches!(text.as_str(), "reads" | "changes") && said.replace(word.name.clone()).is_some() {
                 return Err(Error::new(word.name.span(), "a function either `reads` or `changes`; say one of them"));
             }
+            if (text == "call") != word.call.is_some() {
+                return Err(Error::new(
+                    word.name.span(),
+                    "write call = function -> Output, and `=` after no other word",
+                ));
+            }
             match text.as_str() {
                 "also" => attribute.aliases.extend(some(&word)?),
                 "no_rest" => attribute.no_rest = true,
                 "changes" => {}
+                "call" => attribute.call = word.call,
                 nature if NATURES.contains(&nature) => attribute.nature.push(word.name),
-                _ => return Err(unknown(&word.name, &["changes", "also", "no_rest"], &NATURES)),
+                _ => return Err(unknown(&word.name, &["changes", "also", "no_rest", "call"], &NATURES)),
             }
         }
         match said {

@@ -2,14 +2,15 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, ItemStruct, LitStr, Result};
+use syn::{Error, Fields, ItemStruct, LitStr, Result};
 
-use crate::attribute::{self, FunctionAttribute, StateAttribute};
+use crate::attribute::{self, Call, FunctionAttribute, StateAttribute};
 use crate::field::{self, Given, Missing, Role};
 
 pub fn function(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let FunctionAttribute { name, aliases, no_rest, nature } = FunctionAttribute::parse(attribute)?;
+    let FunctionAttribute { name, aliases, no_rest, nature, call } = FunctionAttribute::parse(attribute)?;
     let (item, given) = parse(item)?;
+    let implementation = call.map(|call| implementation(&item, &given, &call)).transpose()?;
     let rest = match rest(&given)? {
         _ if no_rest => LitStr::new("", name.span()),
         Some(rest) => rest,
@@ -27,6 +28,26 @@ pub fn function(attribute: TokenStream, item: TokenStream) -> Result<TokenStream
                 ::rocksalt_core::description::Nature { #(#nature: true,)* ..::rocksalt_core::description::Nature::CHANGES };
             #[cfg(feature = "docs")]
             const DOC: &'static str = #doc;
+        }
+        #implementation
+    })
+}
+
+/// The implementation of `Function` that only calls another function.
+fn implementation(item: &ItemStruct, given: &[Given], Call { path, more, output }: &Call) -> Result<TokenStream> {
+    let group = match (&item.fields, given) {
+        (_, []) => None,
+        (Fields::Unnamed(_), [_]) => Some(quote! { self.0, }),
+        _ => return Err(Error::new_spanned(path, "`call` is for a struct of one group of arguments, or of none")),
+    };
+    let ident = &item.ident;
+    Ok(quote! {
+        impl crate::catalog::Function for #ident {
+            type Output = #output;
+
+            fn call(self, machine: &dyn crate::machine::System) -> crate::Result<#output> {
+                #path(#group machine, #(#more),*)
+            }
         }
     })
 }

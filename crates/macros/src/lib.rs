@@ -30,6 +30,16 @@ use proc_macro::TokenStream;
 /// More words: `also("noun.other")` for other names, `no_rest` if `args` is an argument like others, and what else is
 /// to be known of it: `small`, `repeatable`, `runs_states`, `whole_machine`, `streams`, `about_jobs` (see `Nature` in
 /// `rocksalt-core`).
+///
+/// `call` is for functions that share their arguments and differ in little else. It implements `Function`, too:
+///
+/// ```ignore
+/// #[function("service.start", changes, call = Acting::act(ServiceAction::Start) -> bool)]
+/// pub struct Start(Acting);
+/// ```
+///
+/// calls `Acting::act(acting, machine, ServiceAction::Start)`, which gives a `Result<bool>`. The struct consists of one
+/// group of arguments, or of nothing; then the machine comes first.
 #[proc_macro_attribute]
 pub fn function(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::function(attribute.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()

@@ -85,6 +85,37 @@ fn groups_are_flattened() {
 }
 
 #[test]
+fn a_call_is_the_whole_implementation() {
+    let group = text(function(
+        quote!("service.start", changes, call = Acting::act(Action::Start, true) -> bool),
+        quote!(
+            struct Start(Acting);
+        ),
+    ));
+    for wanted in [
+        "implcrate::catalog::FunctionforStart{typeOutput=bool;",
+        "fncall(self,machine:&dyncrate::machine::System)->crate::Result<bool>",
+        "{Acting::act(self.0,machine,Action::Start,true)}",
+    ] {
+        assert!(group.contains(wanted), "{wanted} is not in\n{group}");
+    }
+    let nothing = text(function(
+        quote!("service.get_all", call = all -> Vec<String>, reads),
+        quote!(
+            struct GetAll {}
+        ),
+    ));
+    assert!(nothing.contains("typeOutput=Vec<String>;") && nothing.contains("{all(machine,)}"), "{nothing}");
+    let own = text(function(
+        quote!("service.get_all", reads),
+        quote!(
+            struct GetAll {}
+        ),
+    ));
+    assert!(!own.contains("Functionfor"), "without `call` it is implemented by hand:\n{own}");
+}
+
+#[test]
 fn the_rest_has_a_name() {
     let rest = |attribute: TokenStream| {
         text(function(
@@ -116,6 +147,30 @@ fn wrong_uses_are_told() {
         (function(quote!("test.ping", reads, changes), empty()), "a function either `reads` or `changes`"),
         (function(quote!("test.ping", reads, tiny), empty()), "unknown word `tiny`; there are: changes, also"),
         (function(quote!("test.ping", reads, also), empty()), "write also(\"…\")"),
+        (function(quote!("test.ping", reads, call), empty()), "write call = function -> Output"),
+        (function(quote!("test.ping", reads = ping -> bool), empty()), "`=` after no other word"),
+        (function(quote!("test.ping", reads, call = ping), empty()), "say what comes out"),
+        (state(quote!("a.b", call = ping -> bool), empty()), "unknown word `call`"),
+        (
+            function(
+                quote!("test.ping", reads, call = ping -> bool),
+                quote!(
+                    struct A {
+                        a: String,
+                    }
+                ),
+            ),
+            "is for a struct of one group of arguments, or of none",
+        ),
+        (
+            function(
+                quote!("test.ping", reads, call = ping -> bool),
+                quote!(
+                    struct A(B, C);
+                ),
+            ),
+            "is for a struct of one group of arguments, or of none",
+        ),
         (
             function(
                 quote!("test.ping", reads),

@@ -48,14 +48,6 @@ fn bytes(value: &Value) -> Vec<u8> {
     }
 }
 
-fn decoded(value: &Value) -> Result<Value> {
-    // Letters that aren't base64 are skipped.
-    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
-    let letters: Vec<u8> = bytes(value).into_iter().filter(letter).collect();
-    let decoded = BASE64.decode(letters).map_err(|error| Error::arguments(format!("that is no base64: {error}")))?;
-    Ok(text_or_bytes(decoded))
-}
-
 fn in_lines(content: &[u8]) -> String {
     content.chunks(LINE).map(|line| BASE64.encode(line) + "\n").collect()
 }
@@ -90,68 +82,84 @@ pub struct Text {
     instr: Value,
 }
 
-macro_rules! of_text {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $output:ty, $make:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, reads)]
-            pub struct $name(Text);
+impl Text {
+    fn decode(self, _: &dyn System) -> Result<Value> {
+        // Letters that aren't base64 are skipped.
+        let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+        let letters: Vec<u8> = bytes(&self.instr).into_iter().filter(letter).collect();
+        let decoded =
+            BASE64.decode(letters).map_err(|error| Error::arguments(format!("that is no base64: {error}")))?;
+        Ok(text_or_bytes(decoded))
+    }
 
-            impl Function for $name {
-                type Output = $output;
+    fn encode(self, _: &dyn System) -> Result<String> {
+        Ok(BASE64.encode(bytes(&self.instr)))
+    }
 
-                fn call(self, _: &dyn System) -> Result<$output> {
-                    ($make)(&self.0.instr)
-                }
-            }
-        )+
-    };
+    fn encode_in_lines(self, _: &dyn System) -> Result<String> {
+        Ok(in_lines(&bytes(&self.instr)))
+    }
+
+    fn digest(self, _: &dyn System, kind: Kind) -> Result<String> {
+        Ok(digest::of(kind, &bytes(&self.instr)))
+    }
 }
 
-of_text! {
-    /// The text that a base64 text stands for; bytes if it is none.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.base64_b64decode instr='Z2V0IHNhbHRlZA=='
-    /// ```
-    B64Decode = "hashutil.base64_b64decode", Value, decoded;
-    /// A text in base64, on one line.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.base64_b64encode 'get salted'
-    /// ```
-    B64Encode = "hashutil.base64_b64encode", String, |text| Ok(BASE64.encode(bytes(text)));
-    /// The text that base64 lines stand for; bytes if it is none.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.base64_decodestring instr='Z2V0IHNhbHRlZA=='
-    /// ```
-    DecodeString = "hashutil.base64_decodestring", Value, decoded;
-    /// A text in base64, in lines of 76 letters that each end with a newline.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.base64_encodestring 'get salted'
-    /// ```
-    EncodeString = "hashutil.base64_encodestring", String, |text| Ok(in_lines(&bytes(text)));
-    /// The MD5 checksum of a text.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.md5_digest 'get salted'
-    /// ```
-    Md5Digest = "hashutil.md5_digest", String, |text| Ok(digest::of(Kind::Md5, &bytes(text)));
-    /// The SHA-256 checksum of a text.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.sha256_digest 'get salted'
-    /// ```
-    Sha256Digest = "hashutil.sha256_digest", String, |text| Ok(digest::of(Kind::Sha256, &bytes(text)));
-    /// The SHA-512 checksum of a text.
-    ///
-    /// ```text
-    /// rocksalt '*' hashutil.sha512_digest 'get salted'
-    /// ```
-    Sha512Digest = "hashutil.sha512_digest", String, |text| Ok(digest::of(Kind::Sha512, &bytes(text)));
-}
+/// The text that a base64 text stands for; bytes if it is none.
+///
+/// ```text
+/// rocksalt '*' hashutil.base64_b64decode instr='Z2V0IHNhbHRlZA=='
+/// ```
+#[function("hashutil.base64_b64decode", reads, call = Text::decode -> Value)]
+pub struct B64Decode(Text);
+
+/// A text in base64, on one line.
+///
+/// ```text
+/// rocksalt '*' hashutil.base64_b64encode 'get salted'
+/// ```
+#[function("hashutil.base64_b64encode", reads, call = Text::encode -> String)]
+pub struct B64Encode(Text);
+
+/// The text that base64 lines stand for; bytes if it is none.
+///
+/// ```text
+/// rocksalt '*' hashutil.base64_decodestring instr='Z2V0IHNhbHRlZA=='
+/// ```
+#[function("hashutil.base64_decodestring", reads, call = Text::decode -> Value)]
+pub struct DecodeString(Text);
+
+/// A text in base64, in lines of 76 letters that each end with a newline.
+///
+/// ```text
+/// rocksalt '*' hashutil.base64_encodestring 'get salted'
+/// ```
+#[function("hashutil.base64_encodestring", reads, call = Text::encode_in_lines -> String)]
+pub struct EncodeString(Text);
+
+/// The MD5 checksum of a text.
+///
+/// ```text
+/// rocksalt '*' hashutil.md5_digest 'get salted'
+/// ```
+#[function("hashutil.md5_digest", reads, call = Text::digest(Kind::Md5) -> String)]
+pub struct Md5Digest(Text);
+
+/// The SHA-256 checksum of a text.
+///
+/// ```text
+/// rocksalt '*' hashutil.sha256_digest 'get salted'
+/// ```
+#[function("hashutil.sha256_digest", reads, call = Text::digest(Kind::Sha256) -> String)]
+pub struct Sha256Digest(Text);
+
+/// The SHA-512 checksum of a text.
+///
+/// ```text
+/// rocksalt '*' hashutil.sha512_digest 'get salted'
+/// ```
+#[function("hashutil.sha512_digest", reads, call = Text::digest(Kind::Sha512) -> String)]
+pub struct Sha512Digest(Text);
 
 /// The checksum of a text.
 ///

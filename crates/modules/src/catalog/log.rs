@@ -6,7 +6,7 @@
 use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};
 
-use super::{Entry, Function, entry};
+use super::{Entry, entry};
 use crate::Result;
 use crate::machine::System;
 
@@ -29,65 +29,64 @@ pub struct Message {
     message: Value,
 }
 
-macro_rules! levels {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name(#[allow(dead_code, reason = "nobody reads it")] Message);
-
-            impl Function for $name {
-                type Output = bool;
-
-                fn call(self, _: &dyn System) -> Result<bool> {
-                    Ok(true)
-                }
-            }
-        )+
-    };
+impl Message {
+    fn ignore(self, _: &dyn System) -> Result<bool> {
+        Ok(true)
+    }
 }
 
-levels! {
-    /// Takes a line about something that can't go on.
-    ///
-    /// ```text
-    /// rocksalt '*' log.critical 'the disk is gone'
-    /// ```
-    Critical = "log.critical";
-    /// Takes a line for whoever debugs a state file.
-    ///
-    /// ```text
-    /// rocksalt '*' log.debug 'the map is loaded'
-    /// ```
-    Debug = "log.debug";
-    /// Takes a line about something that went wrong.
-    ///
-    /// ```text
-    /// rocksalt '*' log.error 'there is no such package'
-    /// ```
-    Error = "log.error";
-    /// Takes a line about an exception.
-    ///
-    /// ```text
-    /// rocksalt '*' log.exception 'it was not caught'
-    /// ```
-    Exception = "log.exception";
-    /// Takes a line that is good to know.
-    ///
-    /// ```text
-    /// rocksalt '*' log.info 'version 2 is in use'
-    /// ```
-    Info = "log.info";
-    /// Takes a line about the smallest of steps.
-    ///
-    /// ```text
-    /// rocksalt '*' log.trace 'in the loop'
-    /// ```
-    Trace = "log.trace";
-    /// Takes a line about something that may go wrong.
-    ///
-    /// ```text
-    /// rocksalt '*' log.warning 'this pillar key is old'
-    /// ```
-    Warning = "log.warning";
-}
+/// Takes a line about something that can't go on.
+///
+/// ```text
+/// rocksalt '*' log.critical 'the disk is gone'
+/// ```
+#[function("log.critical", changes, call = Message::ignore -> bool)]
+pub struct Critical(Message);
+
+/// Takes a line for whoever debugs a state file.
+///
+/// ```text
+/// rocksalt '*' log.debug 'the map is loaded'
+/// ```
+#[function("log.debug", changes, call = Message::ignore -> bool)]
+pub struct Debug(Message);
+
+/// Takes a line about something that went wrong.
+///
+/// ```text
+/// rocksalt '*' log.error 'there is no such package'
+/// ```
+#[function("log.error", changes, call = Message::ignore -> bool)]
+pub struct Error(Message);
+
+/// Takes a line about an exception.
+///
+/// ```text
+/// rocksalt '*' log.exception 'it was not caught'
+/// ```
+#[function("log.exception", changes, call = Message::ignore -> bool)]
+pub struct Exception(Message);
+
+/// Takes a line that is good to know.
+///
+/// ```text
+/// rocksalt '*' log.info 'version 2 is in use'
+/// ```
+#[function("log.info", changes, call = Message::ignore -> bool)]
+pub struct Info(Message);
+
+/// Takes a line about the smallest of steps.
+///
+/// ```text
+/// rocksalt '*' log.trace 'in the loop'
+/// ```
+#[function("log.trace", changes, call = Message::ignore -> bool)]
+pub struct Trace(Message);
+
+/// Takes a line about something that may go wrong.
+///
+/// ```text
+/// rocksalt '*' log.warning 'this pillar key is old'
+/// ```
+#[function("log.warning", changes, call = Message::ignore -> bool)]
+pub struct Warning(Message);

@@ -4,6 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 use serde::{Serialize, Serializer};
 
+use super::arguments::{Arguments, FunctionAttributes};
 use super::{Entry, Function, Outcome, entry};
 use crate::Result;
 use crate::machine::{StateRequest, StateVerb, System};
@@ -103,29 +104,40 @@ fn names(mods: &Value) -> Vec<String> {
     }
 }
 
-fn ask(machine: &dyn System, request: StateRequest) -> Result<Answer> {
-    machine.states().run(request).map(Answer)
+/// State files by their names.
+#[arguments]
+struct NamedFiles {
+    /// The state files: a list, or names with commas between. None: what the top file says.
+    mods: Value,
+    #[flatten]
+    options: FileArguments,
+}
+
+impl NamedFiles {
+    fn request(self, verb: StateVerb) -> StateRequest {
+        self.options.request(verb, names(&self.mods))
+    }
 }
 
 /// A function whose answer is the tree's.
-macro_rules! answers {
-    ($name:ident, |$self:ident| $request:expr) => {
-        impl Function for $name {
-            type Output = Answer;
+trait StateFunction: Arguments + FunctionAttributes {
+    fn request(self) -> StateRequest;
+}
 
-            fn call($self, machine: &dyn System) -> Result<Answer> {
-                ask(machine, $request)
-            }
+impl<T: StateFunction> Function for T {
+    type Output = Answer;
 
-            fn retcode(answer: &Answer) -> i32 {
-                answer.0.retcode
-            }
+    fn call(self, machine: &dyn System) -> Result<Answer> {
+        machine.states().run(self.request()).map(Answer)
+    }
 
-            fn value(answer: Answer) -> Result<Value> {
-                Ok(answer.0.value)
-            }
-        }
-    };
+    fn retcode(answer: &Answer) -> i32 {
+        answer.0.retcode
+    }
+
+    fn value(answer: Answer) -> Result<Value> {
+        Ok(answer.0.value)
+    }
 }
 
 /// Applies state files, or the top file's if none are named.
@@ -136,14 +148,13 @@ macro_rules! answers {
 /// rocksalt web1 state.apply nginx pillar='{port: 8080}'
 /// ```
 #[function("state.apply", changes, runs_states, whole_machine)]
-pub struct Apply {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct Apply(NamedFiles);
 
-answers!(Apply, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
+impl StateFunction for Apply {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::Apply)
+    }
+}
 
 /// Applies state files.
 ///
@@ -151,14 +162,13 @@ answers!(Apply, |self| self.options.request(StateVerb::Apply, names(&self.mods))
 /// rocksalt 'web*' state.sls nginx
 /// ```
 #[function("state.sls", changes, runs_states, whole_machine)]
-pub struct Sls {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct Sls(NamedFiles);
 
-answers!(Sls, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
+impl StateFunction for Sls {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::Apply)
+    }
+}
 
 /// Says what `state.apply` would change; nothing is changed.
 ///
@@ -166,14 +176,13 @@ answers!(Sls, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
 /// rocksalt '*' state.test nginx
 /// ```
 #[function("state.test", reads, runs_states)]
-pub struct Test {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct Test(NamedFiles);
 
-answers!(Test, |self| StateRequest { test: true, ..self.options.request(StateVerb::Apply, names(&self.mods)) });
+impl StateFunction for Test {
+    fn request(self) -> StateRequest {
+        StateRequest { test: true, ..self.0.request(StateVerb::Apply) }
+    }
+}
 
 /// The states of files as written, with includes and extends worked in.
 ///
@@ -181,14 +190,13 @@ answers!(Test, |self| StateRequest { test: true, ..self.options.request(StateVer
 /// rocksalt web1 state.show_sls nginx
 /// ```
 #[function("state.show_sls", reads)]
-pub struct ShowSls {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct ShowSls(NamedFiles);
 
-answers!(ShowSls, |self| self.options.request(StateVerb::ShowHigh, names(&self.mods)));
+impl StateFunction for ShowSls {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::ShowHigh)
+    }
+}
 
 /// The steps of files in the order in which they would run.
 ///
@@ -196,14 +204,13 @@ answers!(ShowSls, |self| self.options.request(StateVerb::ShowHigh, names(&self.m
 /// rocksalt web1 state.show_low_sls nginx
 /// ```
 #[function("state.show_low_sls", reads)]
-pub struct ShowLowSls {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct ShowLowSls(NamedFiles);
 
-answers!(ShowLowSls, |self| self.options.request(StateVerb::ShowLow, names(&self.mods)));
+impl StateFunction for ShowLowSls {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::ShowLow)
+    }
+}
 
 /// What is wrong in state files (all of the environment, if none are named); nothing is applied.
 ///
@@ -211,14 +218,13 @@ answers!(ShowLowSls, |self| self.options.request(StateVerb::ShowLow, names(&self
 /// rocksalt web1 state.check nginx
 /// ```
 #[function("state.check", reads)]
-pub struct Check {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct Check(NamedFiles);
 
-answers!(Check, |self| self.options.request(StateVerb::Check, names(&self.mods)));
+impl StateFunction for Check {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::Check)
+    }
+}
 
 /// The steps with what each waits for, and why.
 ///
@@ -226,14 +232,13 @@ answers!(Check, |self| self.options.request(StateVerb::Check, names(&self.mods))
 /// rocksalt web1 state.graph nginx mode=genius
 /// ```
 #[function("state.graph", reads)]
-pub struct Graph {
-    /// The state files: a list, or names with commas between. None: what the top file says.
-    mods: Value,
-    #[flatten]
-    options: FileArguments,
-}
+pub struct Graph(NamedFiles);
 
-answers!(Graph, |self| self.options.request(StateVerb::Graph, names(&self.mods)));
+impl StateFunction for Graph {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::Graph)
+    }
+}
 
 /// Applies all state files that the top file gives this target.
 ///
@@ -241,12 +246,13 @@ answers!(Graph, |self| self.options.request(StateVerb::Graph, names(&self.mods))
 /// rocksalt '*' state.highstate test=True
 /// ```
 #[function("state.highstate", changes, runs_states, whole_machine)]
-pub struct Highstate {
-    #[flatten]
-    options: FileArguments,
-}
+pub struct Highstate(FileArguments);
 
-answers!(Highstate, |self| self.options.request(StateVerb::Apply, Vec::new()));
+impl StateFunction for Highstate {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::Apply, Vec::new())
+    }
+}
 
 /// The states that the top file comes to, as written.
 ///
@@ -254,12 +260,13 @@ answers!(Highstate, |self| self.options.request(StateVerb::Apply, Vec::new()));
 /// rocksalt web1 state.show_highstate
 /// ```
 #[function("state.show_highstate", reads, repeatable)]
-pub struct ShowHighstate {
-    #[flatten]
-    options: FileArguments,
-}
+pub struct ShowHighstate(FileArguments);
 
-answers!(ShowHighstate, |self| self.options.request(StateVerb::ShowHigh, Vec::new()));
+impl StateFunction for ShowHighstate {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::ShowHigh, Vec::new())
+    }
+}
 
 /// The steps that the top file comes to, in the order in which they would run.
 ///
@@ -267,12 +274,13 @@ answers!(ShowHighstate, |self| self.options.request(StateVerb::ShowHigh, Vec::ne
 /// rocksalt web1 state.show_lowstate
 /// ```
 #[function("state.show_lowstate", reads, repeatable)]
-pub struct ShowLowstate {
-    #[flatten]
-    options: FileArguments,
-}
+pub struct ShowLowstate(FileArguments);
 
-answers!(ShowLowstate, |self| self.options.request(StateVerb::ShowLow, Vec::new()));
+impl StateFunction for ShowLowstate {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::ShowLow, Vec::new())
+    }
+}
 
 /// The state files that the top file gives this target, by environment.
 ///
@@ -280,12 +288,13 @@ answers!(ShowLowstate, |self| self.options.request(StateVerb::ShowLow, Vec::new(
 /// rocksalt '*' state.show_top
 /// ```
 #[function("state.show_top", reads, repeatable)]
-pub struct ShowTop {
-    #[flatten]
-    options: FileArguments,
-}
+pub struct ShowTop(FileArguments);
 
-answers!(ShowTop, |self| self.options.request(StateVerb::ShowTop, Vec::new()));
+impl StateFunction for ShowTop {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::ShowTop, Vec::new())
+    }
+}
 
 /// Applies one state, without any file.
 ///
@@ -305,13 +314,15 @@ pub struct Single {
     kwargs: Map,
 }
 
-answers!(Single, |self| {
-    let mut arguments = self.kwargs;
-    if !self.name.is_null() {
-        arguments.insert("name", self.name);
+impl StateFunction for Single {
+    fn request(self) -> StateRequest {
+        let mut arguments = self.kwargs;
+        if !self.name.is_null() {
+            arguments.insert("name", self.name);
+        }
+        StateRequest { argument: self.fun.into(), arguments, ..self.options.request(StateVerb::Single, Vec::new()) }
     }
-    StateRequest { argument: self.fun.into(), arguments, ..self.options.request(StateVerb::Single, Vec::new()) }
-});
+}
 
 /// Applies the steps of one id of state files, with all that they require.
 ///
@@ -331,10 +342,11 @@ pub struct SlsId {
     kwargs: Map,
 }
 
-answers!(SlsId, |self| StateRequest {
-    argument: self.id_.into(),
-    ..self.options.request(StateVerb::SlsId, names(&self.mods))
-});
+impl StateFunction for SlsId {
+    fn request(self) -> StateRequest {
+        StateRequest { argument: self.id_.into(), ..self.options.request(StateVerb::SlsId, names(&self.mods)) }
+    }
+}
 
 /// Data instead of files.
 #[arguments]
@@ -363,7 +375,11 @@ impl DataArguments {
 #[function("state.high", changes, runs_states, whole_machine)]
 pub struct High(DataArguments);
 
-answers!(High, |self| self.0.request(StateVerb::RunHigh));
+impl StateFunction for High {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::RunHigh)
+    }
+}
 
 /// Applies one step that is given as data.
 ///
@@ -373,4 +389,8 @@ answers!(High, |self| self.0.request(StateVerb::RunHigh));
 #[function("state.low", changes, runs_states, whole_machine)]
 pub struct Low(DataArguments);
 
-answers!(Low, |self| self.0.request(StateVerb::RunLow));
+impl StateFunction for Low {
+    fn request(self) -> StateRequest {
+        self.0.request(StateVerb::RunLow)
+    }
+}

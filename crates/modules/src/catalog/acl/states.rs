@@ -277,42 +277,85 @@ impl AclPlan {
     }
 }
 
-macro_rules! states {
-    ($($state:ident: $names:expr, |$this:ident, $request:ident, $machine:ident, $test:ident| $plan:expr;)+) => {
-        $(impl State for $state {
-            fn plan(&self, $machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
-                let ($this, $test) = (self, step.test);
-                let names: fn(&$state) -> &[String] = $names;
-                let $request = AclRequest {
-                    path: &self.name,
-                    acl_type: &self.acl_type,
-                    names: names(self),
-                    recurse: self.recurse.0,
-                };
-                $plan?.into_plan()
-            }
+impl State for Present {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        let request = AclRequest {
+            path: &self.name,
+            acl_type: &self.acl_type,
+            names: std::slice::from_ref(&self.acl_name),
+            recurse: self.recurse.0,
+        };
+        request.present(machine, step.test, &self.perms, self.force.0, true)?.into_plan()
+    }
 
-            fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-                let plan: AclPlan = plan.into_own()?;
-                Ok(plan.carry_out(machine, &self.name, self.recurse.0))
-            }
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        carry_out(plan, machine, &self.name, self.recurse.0)
+    }
 
-            fn touches(&self) -> Touches {
-                Touches::nothing().writes(Thing::Path(self.name.clone())).reads(Thing::Path("/etc/passwd".into()))
-            }
-        })+
-    };
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
 }
 
-states! {
-    Present: |state| std::slice::from_ref(&state.acl_name),
-        |state, request, machine, test| request.present(machine, test, &state.perms, state.force.0, true);
-    ListPresent: |state| &state.acl_names,
-        |state, request, machine, test| request.present(machine, test, &state.perms, state.force.0, false);
-    Absent: |state| std::slice::from_ref(&state.acl_name),
-        |_state, request, machine, test| request.absent(machine, test);
-    ListAbsent: |state| &state.acl_names,
-        |_state, request, machine, test| request.absent(machine, test);
+impl State for ListPresent {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        let request =
+            AclRequest { path: &self.name, acl_type: &self.acl_type, names: &self.acl_names, recurse: self.recurse.0 };
+        request.present(machine, step.test, &self.perms, self.force.0, false)?.into_plan()
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        carry_out(plan, machine, &self.name, self.recurse.0)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}
+
+impl State for Absent {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        let request = AclRequest {
+            path: &self.name,
+            acl_type: &self.acl_type,
+            names: std::slice::from_ref(&self.acl_name),
+            recurse: self.recurse.0,
+        };
+        request.absent(machine, step.test)?.into_plan()
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        carry_out(plan, machine, &self.name, self.recurse.0)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}
+
+impl State for ListAbsent {
+    fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
+        let request =
+            AclRequest { path: &self.name, acl_type: &self.acl_type, names: &self.acl_names, recurse: self.recurse.0 };
+        request.absent(machine, step.test)?.into_plan()
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        carry_out(plan, machine, &self.name, self.recurse.0)
+    }
+
+    fn touches(&self) -> Touches {
+        touches(&self.name)
+    }
+}
+
+fn carry_out(plan: Plan, machine: &dyn System, path: &str, recurse: bool) -> Result<Verdict> {
+    let plan: AclPlan = plan.into_own()?;
+    Ok(plan.carry_out(machine, path, recurse))
+}
+
+fn touches(path: &str) -> Touches {
+    Touches::nothing().writes(Thing::Path(path.to_owned())).reads(Thing::Path("/etc/passwd".into()))
 }
 
 /// A list as Salt shows it.

@@ -1,7 +1,7 @@
 //! `event` as a state: a run tells the controller how far it is.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::state;
+use rocksalt_macros::{arguments, state};
 
 use super::super::{Decision, Function, State, StateEntry, Step, Touches, Verdict, state};
 use super::Send;
@@ -11,78 +11,94 @@ use crate::machine::{Probe, System};
 
 pub const STATES: &[StateEntry] = &[state::<FireMaster>(), state::<Sent>(), state::<Wait>()];
 
-/// What the states that tell at once have in common.
-macro_rules! telling {
-    ($(#[$documentation:meta])* $state:ident, $name:literal) => {
-        $(#[$documentation])*
-        #[state($name, watches)]
-        pub struct $state {
-            /// The event's tag.
-            name: String,
-            /// What happened, as a map.
-            data: Value,
-            /// Taken for Salt's sake.
-            preload: Value,
-            /// Add the agent's variables: all, or those of a list.
-            with_env: Value,
-            /// Add the target's grains: all, or those of a list.
-            with_grains: Value,
-            /// Add the target's pillar: all, or the keys of a list.
-            with_pillar: Value,
-            /// Count as a change.
-            #[default(true)]
-            show_changed: Value,
-            /// What happened, by names.
-            kwargs: Map,
-        }
-
-        impl State for $state {
-            fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-                would(&self.name, &self.data, &self.show_changed).into_plan()
-            }
-
-            fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-                let changes: Map = plan.into_own()?;
-                let event = Send {
-                    tag: self.name.clone(),
-                    data: self.data.as_map().cloned(),
-                    preload: self.preload.clone(),
-                    with_env: self.with_env.clone(),
-                    with_grains: self.with_grains.clone(),
-                    with_pillar: self.with_pillar.clone(),
-                    with_env_opts: false,
-                    kwargs: self.kwargs.clone(),
-                };
-                sent(event, changes, machine)
-            }
-
-            fn touches(&self) -> Touches {
-                Touches::nothing()
-            }
-        }
-    };
+/// An event that is sent at once.
+#[arguments]
+pub struct Event {
+    /// The event's tag.
+    name: String,
+    /// What happened, as a map.
+    data: Value,
+    /// Taken for Salt's sake.
+    preload: Value,
+    /// Add the agent's variables: all, or those of a list.
+    with_env: Value,
+    /// Add the target's grains: all, or those of a list.
+    with_grains: Value,
+    /// Add the target's pillar: all, or the keys of a list.
+    with_pillar: Value,
+    /// Count as a change.
+    #[default(true)]
+    show_changed: Value,
+    /// What happened, by names.
+    kwargs: Map,
 }
 
-telling! {
-    /// Puts an event on the controller's bus.
-    ///
-    /// ```yaml
-    /// mycompany/deploy/half:
-    ///   event.send:
-    ///     - data: {status: half of it is done}
-    /// ```
-    Sent, "event.send"
+impl Event {
+    fn plan(&self) -> Result<Decision> {
+        would(&self.name, &self.data, &self.show_changed).into_plan()
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System) -> Result<Verdict> {
+        let event = Send {
+            tag: self.name.clone(),
+            data: self.data.as_map().cloned(),
+            preload: self.preload.clone(),
+            with_env: self.with_env.clone(),
+            with_grains: self.with_grains.clone(),
+            with_pillar: self.with_pillar.clone(),
+            with_env_opts: false,
+            kwargs: self.kwargs.clone(),
+        };
+        sent(event, plan.into_own()?, machine)
+    }
 }
 
-telling! {
-    /// Puts an event on the controller's bus; another name of `event.send`.
-    ///
-    /// ```yaml
-    /// mycompany/deploy/half:
-    ///   event.fire_master:
-    ///     - data: {status: half of it is done}
-    /// ```
-    FireMaster, "event.fire_master"
+/// Puts an event on the controller's bus.
+///
+/// ```yaml
+/// mycompany/deploy/half:
+///   event.send:
+///     - data: {status: half of it is done}
+/// ```
+#[state("event.send", watches)]
+pub struct Sent(Event);
+
+impl State for Sent {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        self.0.plan()
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(plan, machine)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
+}
+
+/// Puts an event on the controller's bus; another name of `event.send`.
+///
+/// ```yaml
+/// mycompany/deploy/half:
+///   event.fire_master:
+///     - data: {status: half of it is done}
+/// ```
+#[state("event.fire_master", watches)]
+pub struct FireMaster(Event);
+
+impl State for FireMaster {
+    fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
+        self.0.plan()
+    }
+
+    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
+        self.0.apply(plan, machine)
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::nothing()
+    }
 }
 
 /// Puts an event on the controller's bus when something that it watches has changed.

@@ -1,12 +1,12 @@
 //! Owners, modes, times and sizes.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
 use super::Function;
 use super::content::sum_of;
 use super::path::{canonical, expand, full_mode, look, octal, walk};
-use crate::machine::{Command, Kind, Probe, System, accounts};
+use crate::machine::{Command, Kind, Probe, Stat, System, accounts};
 use crate::{Error, Result};
 
 /// All that the system knows of a path.
@@ -183,13 +183,9 @@ impl Function for Diskusage {
     }
 }
 
-/// The mode of a path, in octal digits.
-///
-/// ```text
-/// rocksalt '*' file.get_mode /etc/passwd
-/// ```
-#[function("file.get_mode", reads)]
-pub struct GetMode {
+/// A path whose owner or mode is asked for.
+#[arguments]
+pub struct Followed {
     /// The path.
     path: String,
     /// Look at what a link leads to.
@@ -197,106 +193,71 @@ pub struct GetMode {
     follow_symlinks: bool,
 }
 
-impl Function for GetMode {
-    type Output = String;
+impl Followed {
+    fn stat(&self, machine: &dyn System) -> Result<Stat> {
+        look(machine, &expand(machine, &self.path), self.follow_symlinks)
+    }
 
-    fn call(self, machine: &dyn System) -> Result<String> {
-        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
-        Ok(octal(stat.mode))
+    fn mode(self, machine: &dyn System) -> Result<String> {
+        Ok(octal(self.stat(machine)?.mode))
+    }
+
+    fn uid(self, machine: &dyn System) -> Result<u32> {
+        Ok(self.stat(machine)?.uid)
+    }
+
+    fn user(self, machine: &dyn System) -> Result<Value> {
+        Ok(user_name(machine, self.stat(machine)?.uid))
+    }
+
+    fn gid(self, machine: &dyn System) -> Result<u32> {
+        Ok(self.stat(machine)?.gid)
+    }
+
+    fn group(self, machine: &dyn System) -> Result<Value> {
+        Ok(group_name(machine, self.stat(machine)?.gid))
     }
 }
+
+/// The mode of a path, in octal digits.
+///
+/// ```text
+/// rocksalt '*' file.get_mode /etc/passwd
+/// ```
+#[function("file.get_mode", reads, call = Followed::mode -> String)]
+pub struct GetMode(Followed);
 
 /// The number of the user that owns a path.
 ///
 /// ```text
 /// rocksalt '*' file.get_uid /etc/passwd
 /// ```
-#[function("file.get_uid", reads)]
-pub struct GetUid {
-    /// The path.
-    path: String,
-    /// Look at what a link leads to.
-    #[default(true)]
-    follow_symlinks: bool,
-}
-
-impl Function for GetUid {
-    type Output = u32;
-
-    fn call(self, machine: &dyn System) -> Result<u32> {
-        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
-        Ok(stat.uid)
-    }
-}
+#[function("file.get_uid", reads, call = Followed::uid -> u32)]
+pub struct GetUid(Followed);
 
 /// The name of the user that owns a path.
 ///
 /// ```text
 /// rocksalt '*' file.get_user /etc/passwd
 /// ```
-#[function("file.get_user", reads)]
-pub struct GetUser {
-    /// The path.
-    path: String,
-    /// Look at what a link leads to.
-    #[default(true)]
-    follow_symlinks: bool,
-}
-
-impl Function for GetUser {
-    type Output = Value;
-
-    fn call(self, machine: &dyn System) -> Result<Value> {
-        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
-        Ok(user_name(machine, stat.uid))
-    }
-}
+#[function("file.get_user", reads, call = Followed::user -> Value)]
+pub struct GetUser(Followed);
 
 /// The number of the group that owns a path.
 ///
 /// ```text
 /// rocksalt '*' file.get_gid /etc/passwd
 /// ```
-#[function("file.get_gid", reads)]
-pub struct GetGid {
-    /// The path.
-    path: String,
-    /// Look at what a link leads to.
-    #[default(true)]
-    follow_symlinks: bool,
-}
-
-impl Function for GetGid {
-    type Output = u32;
-
-    fn call(self, machine: &dyn System) -> Result<u32> {
-        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
-        Ok(stat.gid)
-    }
-}
+#[function("file.get_gid", reads, call = Followed::gid -> u32)]
+pub struct GetGid(Followed);
 
 /// The name of the group that owns a path.
 ///
 /// ```text
 /// rocksalt '*' file.get_group /etc/passwd
 /// ```
-#[function("file.get_group", reads)]
-pub struct GetGroup {
-    /// The path.
-    path: String,
-    /// Look at what a link leads to.
-    #[default(true)]
-    follow_symlinks: bool,
-}
-
-impl Function for GetGroup {
-    type Output = Value;
-
-    fn call(self, machine: &dyn System) -> Result<Value> {
-        let stat = look(machine, &expand(machine, &self.path), self.follow_symlinks)?;
-        Ok(group_name(machine, stat.gid))
-    }
-}
+#[function("file.get_group", reads, call = Followed::group -> Value)]
+pub struct GetGroup(Followed);
 
 /// The user's name, or its number if it has none.
 pub fn user_name(machine: &dyn Probe, uid: u32) -> Value {

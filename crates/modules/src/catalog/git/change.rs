@@ -1,11 +1,13 @@
 //! Functions that change a repository on the target.
 
 use rocksalt_core::Value;
+use rocksalt_macros::function;
 
 use super::inspect::forgiven;
-use super::options::{git_function, line, options};
-use super::sound;
-use crate::Error;
+use super::options::{CommandOptions, RunAs, line, options};
+use super::{Function, sound};
+use crate::machine::System;
+use crate::{Error, Result};
 
 /// `git init` with its options, without the directory.
 pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, shared: &Value) -> Vec<String> {
@@ -25,43 +27,59 @@ pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, sh
     words
 }
 
-git_function! {
-    /// Adds files to what will be committed.
-    ///
-    /// ```text
-    /// rocksalt '*' git.add /srv/app README
-    /// ```
-    Add = "git.add" changes, options, String;
-    {
-        /// The file or directory.
-        filename: String,
-    }
-    |self, machine, git| {
-        let words = line(&self.git_opts, &["add", "--verbose"], &self.opts, &["--", &self.filename])?;
-        forgiven(git.output(&words), self.ignore_retcode)
+/// Adds files to what will be committed.
+///
+/// ```text
+/// rocksalt '*' git.add /srv/app README
+/// ```
+#[function("git.add", changes)]
+pub struct Add {
+    /// The repository.
+    cwd: String,
+    /// The file or directory.
+    filename: String,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Add {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        let words = self.options.line(&["add", "--verbose"], &["--", &self.filename])?;
+        forgiven(git.output(&words), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Writes the files of a commit into an archive.
-    ///
-    /// ```text
-    /// rocksalt '*' git.archive /srv/app /tmp/app.tar.gz rev=v1.0
-    /// ```
-    Archive = "git.archive" changes, options, bool;
-    {
-        /// The archive.
-        output: String,
-        /// The branch, tag or commit.
-        rev: Option<String>,
-        /// What stands before each path in it; else the directory's name.
-        prefix: Option<String>,
-        /// `tar`, `tar.gz` or `zip`; else by the archive's name.
-        format: Option<String>,
-    }
-    |self, machine, git| {
-        let cwd = sound::directory(machine, &self.cwd, self.user.as_deref());
-        let output = sound::directory(machine, &self.output, self.user.as_deref());
+/// Writes the files of a commit into an archive.
+///
+/// ```text
+/// rocksalt '*' git.archive /srv/app /tmp/app.tar.gz rev=v1.0
+/// ```
+#[function("git.archive", changes)]
+pub struct Archive {
+    /// The repository.
+    cwd: String,
+    /// The archive.
+    output: String,
+    /// The branch, tag or commit.
+    rev: Option<String>,
+    /// What stands before each path in it; else the directory's name.
+    prefix: Option<String>,
+    /// `tar`, `tar.gz` or `zip`; else by the archive's name.
+    format: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Archive {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let git = self.options.git(machine, &self.cwd);
+        let cwd = sound::directory(machine, &self.cwd, self.options.run_as.user.as_deref());
+        let output = sound::directory(machine, &self.output, self.options.run_as.user.as_deref());
         let name = cwd.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let prefix = self.prefix.clone().unwrap_or_else(|| format!("{name}/"));
         let mut rest = Vec::new();
@@ -72,219 +90,309 @@ git_function! {
         rest.push(format!("--output={}", output.display()));
         rest.push(sound::name("rev", self.rev.as_deref().unwrap_or("HEAD"))?.to_owned());
         let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-        git.output(&line(&self.git_opts, &["archive"], &self.opts, &rest)?)?;
+        git.output(&self.options.line(&["archive"], &rest)?)?;
         Ok(true)
     }
 }
 
-git_function! {
-    /// Makes, changes or removes a branch, by the options.
-    ///
-    /// ```text
-    /// rocksalt '*' git.branch /srv/app dev opts='-d'
-    /// ```
-    Branch = "git.branch" changes, options, bool;
-    {
-        /// The branch.
-        name: Option<String>,
-    }
-    |self, machine, git| {
+/// Makes, changes or removes a branch, by the options.
+///
+/// ```text
+/// rocksalt '*' git.branch /srv/app dev opts='-d'
+/// ```
+#[function("git.branch", changes)]
+pub struct Branch {
+    /// The repository.
+    cwd: String,
+    /// The branch.
+    name: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Branch {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let git = self.options.git(machine, &self.cwd);
         let name = self.name.as_deref().map(|name| sound::name("name", name)).transpose()?;
-        forgiven(git.output(&line(&self.git_opts, &["branch"], &self.opts, name.as_slice())?), self.ignore_retcode)?;
+        forgiven(git.output(&self.options.line(&["branch"], name.as_slice())?), self.options.run_as.ignore_retcode)?;
         Ok(true)
     }
 }
 
-git_function! {
-    /// Checks out a branch, tag or commit.
-    ///
-    /// ```text
-    /// rocksalt '*' git.checkout /srv/app main
-    /// ```
-    Checkout = "git.checkout" changes, options, String;
-    {
-        /// The branch, tag or commit.
-        rev: Option<String>,
-        /// Throw changes away.
-        force: bool,
-    }
-    |self, machine, git| {
-        let opts = options(&self.opts)?;
+/// Checks out a branch, tag or commit.
+///
+/// ```text
+/// rocksalt '*' git.checkout /srv/app main
+/// ```
+#[function("git.checkout", changes)]
+pub struct Checkout {
+    /// The repository.
+    cwd: String,
+    /// The branch, tag or commit.
+    rev: Option<String>,
+    /// Throw changes away.
+    force: bool,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Checkout {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        let opts = options(&self.options.opts)?;
         if self.rev.is_none() && !opts.iter().any(|word| word == "-b" || word == "-B") {
             return Err(Error::arguments("'rev' argument is required unless -b or -B in opts"));
         }
         let rev = self.rev.as_deref().map(|rev| sound::name("rev", rev)).transpose()?;
         let command: &[&str] = if self.force { &["checkout", "--force"] } else { &["checkout"] };
-        forgiven(git.merged(&line(&self.git_opts, command, &self.opts, rev.as_slice())?), self.ignore_retcode)
+        forgiven(git.merged(&self.options.line(command, rev.as_slice())?), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Commits what was added.
-    ///
-    /// ```text
-    /// rocksalt '*' git.commit /srv/app 'a better page'
-    /// ```
-    Commit = "git.commit" changes, options, String;
-    {
-        /// What it is about.
-        message: String,
-        /// Only this file.
-        filename: Option<String>,
-    }
-    |self, machine, git| {
+/// Commits what was added.
+///
+/// ```text
+/// rocksalt '*' git.commit /srv/app 'a better page'
+/// ```
+#[function("git.commit", changes)]
+pub struct Commit {
+    /// The repository.
+    cwd: String,
+    /// What it is about.
+    message: String,
+    /// Only this file.
+    filename: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Commit {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
         let message = format!("--message={}", self.message);
         let rest = self.filename.as_deref().map(|name| ["--", name]);
         let rest = rest.as_ref().map_or(&[][..], |rest| rest);
-        forgiven(git.output(&line(&self.git_opts, &["commit", &message], &self.opts, rest)?), self.ignore_retcode)
+        forgiven(git.output(&self.options.line(&["commit", &message], rest)?), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Throws changes away that are in no commit.
-    ///
-    /// ```text
-    /// rocksalt '*' git.discard_local_changes /srv/app path=README
-    /// ```
-    DiscardLocalChanges = "git.discard_local_changes" changes, plain, String;
-    {
-        /// Only below this path.
-        path: Option<String>,
-    }
-    |self, machine, git| {
+/// Throws changes away that are in no commit.
+///
+/// ```text
+/// rocksalt '*' git.discard_local_changes /srv/app path=README
+/// ```
+#[function("git.discard_local_changes", changes)]
+pub struct DiscardLocalChanges {
+    /// The repository.
+    cwd: String,
+    /// Only below this path.
+    path: Option<String>,
+    #[flatten]
+    run_as: RunAs,
+}
+
+impl Function for DiscardLocalChanges {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.run_as.git(machine, &self.cwd);
         let words = ["checkout", "--", self.path.as_deref().unwrap_or(".")];
-        forgiven(git.merged(&words), self.ignore_retcode)
+        forgiven(git.merged(&words), self.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Makes a repository.
-    ///
-    /// ```text
-    /// rocksalt '*' git.init /srv/git/app.git bare=True
-    /// ```
-    Init = "git.init" changes, options, String;
-    {
-        /// Without a working tree.
-        bare: bool,
-        /// A directory whose files it begins with.
-        template: Option<String>,
-        /// Where it keeps its own files.
-        separate_git_dir: Option<String>,
-        /// Who may use it besides: `group`, `all`, or permissions in octal.
-        shared: Value,
-    }
-    |self, machine, git| {
-        let cwd = sound::directory(machine, &self.cwd, self.user.as_deref());
+/// Makes a repository.
+///
+/// ```text
+/// rocksalt '*' git.init /srv/git/app.git bare=True
+/// ```
+#[function("git.init", changes)]
+pub struct Init {
+    /// The repository.
+    cwd: String,
+    /// Without a working tree.
+    bare: bool,
+    /// A directory whose files it begins with.
+    template: Option<String>,
+    /// Where it keeps its own files.
+    separate_git_dir: Option<String>,
+    /// Who may use it besides: `group`, `all`, or permissions in octal.
+    shared: Value,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Init {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        let cwd = sound::directory(machine, &self.cwd, self.options.run_as.user.as_deref());
         let init = init_words(self.bare, self.template.as_deref(), self.separate_git_dir.as_deref(), &self.shared);
         let init: Vec<&str> = init.iter().map(String::as_str).collect();
-        let words = line(&self.git_opts, &init, &self.opts, &["--", &cwd.to_string_lossy()])?;
-        forgiven(git.within("/").output(&words), self.ignore_retcode)
+        let words = self.options.line(&init, &["--", &cwd.to_string_lossy()])?;
+        forgiven(git.within("/").output(&words), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Merges a commit into the branch that is checked out.
-    ///
-    /// ```text
-    /// rocksalt '*' git.merge /srv/app rev=origin/main opts='--ff-only'
-    /// ```
-    Merge = "git.merge" changes, options, String;
-    {
-        /// The branch, tag or commit; else what the branch follows.
-        rev: Option<String>,
-    }
-    |self, machine, git| {
+/// Merges a commit into the branch that is checked out.
+///
+/// ```text
+/// rocksalt '*' git.merge /srv/app rev=origin/main opts='--ff-only'
+/// ```
+#[function("git.merge", changes)]
+pub struct Merge {
+    /// The repository.
+    cwd: String,
+    /// The branch, tag or commit; else what the branch follows.
+    rev: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Merge {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
         let rev = self.rev.as_deref().map(|rev| sound::name("rev", rev)).transpose()?;
-        forgiven(git.output(&line(&self.git_opts, &["merge"], &self.opts, rev.as_slice())?), self.ignore_retcode)
+        forgiven(git.output(&self.options.line(&["merge"], rev.as_slice())?), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Puts the commits of a branch behind another commit.
-    ///
-    /// ```text
-    /// rocksalt '*' git.rebase /srv/app rev=origin/main
-    /// ```
-    Rebase = "git.rebase" changes, options, String;
-    {
-        /// The branch, tag or commit.
-        rev: Option<String>,
-    }
-    |self, machine, git| {
-        if options(&self.opts)?.iter().any(|word| word == "-i" || word == "--interactive") {
+/// Puts the commits of a branch behind another commit.
+///
+/// ```text
+/// rocksalt '*' git.rebase /srv/app rev=origin/main
+/// ```
+#[function("git.rebase", changes)]
+pub struct Rebase {
+    /// The repository.
+    cwd: String,
+    /// The branch, tag or commit.
+    rev: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Rebase {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        if options(&self.options.opts)?.iter().any(|word| word == "-i" || word == "--interactive") {
             return Err(Error::arguments("Interactive rebases are not supported"));
         }
         let rev = sound::name("rev", self.rev.as_deref().unwrap_or("master"))?;
-        forgiven(git.output(&line(&self.git_opts, &["rebase"], &self.opts, &[rev])?), self.ignore_retcode)
+        forgiven(git.output(&self.options.line(&["rebase"], &[rev])?), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Puts a branch back, by the options.
-    ///
-    /// ```text
-    /// rocksalt '*' git.reset /srv/app opts='--hard origin/main'
-    /// ```
-    Reset = "git.reset" changes, options, String;
-    {}
-    |self, machine, git| {
-        forgiven(git.output(&line(&self.git_opts, &["reset"], &self.opts, &[])?), self.ignore_retcode)
+/// Puts a branch back, by the options.
+///
+/// ```text
+/// rocksalt '*' git.reset /srv/app opts='--hard origin/main'
+/// ```
+#[function("git.reset", changes)]
+pub struct Reset {
+    /// The repository.
+    cwd: String,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Reset {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        forgiven(git.output(&self.options.line(&["reset"], &[])?), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Removes files, also from what will be committed.
-    ///
-    /// ```text
-    /// rocksalt '*' git.rm /srv/app README
-    /// ```
-    Rm = "git.rm" changes, options, String;
-    {
-        /// The file or directory.
-        filename: String,
-    }
-    |self, machine, git| {
-        let words = line(&self.git_opts, &["rm"], &self.opts, &["--", &self.filename])?;
-        forgiven(git.output(&words), self.ignore_retcode)
+/// Removes files, also from what will be committed.
+///
+/// ```text
+/// rocksalt '*' git.rm /srv/app README
+/// ```
+#[function("git.rm", changes)]
+pub struct Rm {
+    /// The repository.
+    cwd: String,
+    /// The file or directory.
+    filename: String,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Rm {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        let words = self.options.line(&["rm"], &["--", &self.filename])?;
+        forgiven(git.output(&words), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Puts changes aside that are in no commit, and back again.
-    ///
-    /// ```text
-    /// rocksalt '*' git.stash /srv/app pop
-    /// ```
-    Stash = "git.stash" changes, options, String;
-    {
-        /// `save`, `pop`, `list`, `drop` …
-        action: Option<String>,
-    }
-    |self, machine, git| {
+/// Puts changes aside that are in no commit, and back again.
+///
+/// ```text
+/// rocksalt '*' git.stash /srv/app pop
+/// ```
+#[function("git.stash", changes)]
+pub struct Stash {
+    /// The repository.
+    cwd: String,
+    /// `save`, `pop`, `list`, `drop` …
+    action: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Stash {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
         let action = sound::name("action", self.action.as_deref().unwrap_or("save"))?;
-        forgiven(git.output(&line(&self.git_opts, &["stash", action], &self.opts, &[])?), self.ignore_retcode)
+        forgiven(git.output(&self.options.line(&["stash", action], &[])?), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Makes a tag, or removes it with `opts='-d'`.
-    ///
-    /// ```text
-    /// rocksalt '*' git.tag /srv/app v1.0 message='the first one'
-    /// ```
-    Tag = "git.tag" changes, options, String;
-    {
-        /// The tag.
-        name: String,
-        /// The branch or commit.
-        #[rename("ref")]
-        reference: Option<String>,
-        /// What it is about.
-        message: Option<String>,
-    }
-    |self, machine, git| {
-        let opts: Vec<String> = options(&self.opts)?.into_iter().filter(|word| word != "-a" && word != "--annotate").collect();
+/// Makes a tag, or removes it with `opts='-d'`.
+///
+/// ```text
+/// rocksalt '*' git.tag /srv/app v1.0 message='the first one'
+/// ```
+#[function("git.tag", changes)]
+pub struct Tag {
+    /// The repository.
+    cwd: String,
+    /// The tag.
+    name: String,
+    /// The branch or commit.
+    #[rename("ref")]
+    reference: Option<String>,
+    /// What it is about.
+    message: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Tag {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
+        let opts: Vec<String> =
+            options(&self.options.opts)?.into_iter().filter(|word| word != "-a" && word != "--annotate").collect();
         if opts.iter().any(|word| word == "-m" || word.contains("--message")) {
             return Err(Error::arguments("Tag messages must be passed in the \"message\" argument"));
         }
@@ -297,7 +405,7 @@ git_function! {
         if !opts.iter().any(|word| word == "-d" || word == "--delete") {
             rest.push(sound::name("ref", self.reference.as_deref().unwrap_or("HEAD"))?);
         }
-        let words = line(&self.git_opts, &command, &Value::from(opts), &rest)?;
-        forgiven(git.merged(&words), self.ignore_retcode)
+        let words = line(&self.options.git_opts, &command, &Value::from(opts), &rest)?;
+        forgiven(git.merged(&words), self.options.run_as.ignore_retcode)
     }
 }

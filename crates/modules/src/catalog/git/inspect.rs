@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::options::{git_function, line};
+use super::options::{CommandOptions, RunAs};
 use super::run::Fault;
 use super::{Function, look, read, sound};
 use crate::machine::System;
@@ -17,160 +17,238 @@ pub fn forgiven(done: Result<String, Fault>, ignore: bool) -> Result<String> {
     }
 }
 
-git_function! {
-    /// The branch that is checked out; `HEAD` if it is none.
-    ///
-    /// ```text
-    /// rocksalt '*' git.current_branch /srv/app
-    /// ```
-    CurrentBranch = "git.current_branch" reads, plain, String;
-    {}
-    |self, machine, git| { forgiven(git.output(&["rev-parse", "--abbrev-ref", "HEAD"]), self.ignore_retcode) }
+/// The branch that is checked out; `HEAD` if it is none.
+///
+/// ```text
+/// rocksalt '*' git.current_branch /srv/app
+/// ```
+#[function("git.current_branch", reads)]
+pub struct CurrentBranch {
+    /// The repository.
+    cwd: String,
+    #[flatten]
+    run_as: RunAs,
 }
 
-git_function! {
-    /// The tag that a commit has, or the nearest one before it; the commit itself if there is none.
-    ///
-    /// ```text
-    /// rocksalt '*' git.describe /srv/app rev=main
-    /// ```
-    Describe = "git.describe" reads, plain, String;
-    {
-        /// The branch, tag or commit.
-        rev: Option<String>,
+impl Function for CurrentBranch {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.run_as.git(machine, &self.cwd);
+        forgiven(git.output(&["rev-parse", "--abbrev-ref", "HEAD"]), self.run_as.ignore_retcode)
     }
-    |self, machine, git| {
+}
+
+/// The tag that a commit has, or the nearest one before it; the commit itself if there is none.
+///
+/// ```text
+/// rocksalt '*' git.describe /srv/app rev=main
+/// ```
+#[function("git.describe", reads)]
+pub struct Describe {
+    /// The repository.
+    cwd: String,
+    /// The branch, tag or commit.
+    rev: Option<String>,
+    #[flatten]
+    run_as: RunAs,
+}
+
+impl Function for Describe {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.run_as.git(machine, &self.cwd);
         let rev = sound::name("rev", self.rev.as_deref().unwrap_or("HEAD"))?;
-        forgiven(git.output(&["describe", "--always", rev]), self.ignore_retcode)
+        forgiven(git.output(&["describe", "--always", rev]), self.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// The local branches, or those of remote repositories.
-    ///
-    /// ```text
-    /// rocksalt '*' git.list_branches /srv/app remote=True
-    /// ```
-    ListBranches = "git.list_branches" reads, plain, Vec<String>;
-    {
-        /// Those of remote repositories.
-        remote: bool,
-    }
-    |self, machine, git| {
+/// The local branches, or those of remote repositories.
+///
+/// ```text
+/// rocksalt '*' git.list_branches /srv/app remote=True
+/// ```
+#[function("git.list_branches", reads)]
+pub struct ListBranches {
+    /// The repository.
+    cwd: String,
+    /// Those of remote repositories.
+    remote: bool,
+    #[flatten]
+    run_as: RunAs,
+}
+
+impl Function for ListBranches {
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let git = self.run_as.git(machine, &self.cwd);
         let below = if self.remote { "refs/remotes/" } else { "refs/heads/" };
-        let found = forgiven(git.output(&["for-each-ref", "--format", "%(refname:short)", below]), self.ignore_retcode)?;
+        let found =
+            forgiven(git.output(&["for-each-ref", "--format", "%(refname:short)", below]), self.run_as.ignore_retcode)?;
         Ok(found.lines().map(str::to_owned).collect())
     }
 }
 
-git_function! {
-    /// The tags.
-    ///
-    /// ```text
-    /// rocksalt '*' git.list_tags /srv/app
-    /// ```
-    ListTags = "git.list_tags" reads, plain, Vec<String>;
-    {}
-    |self, machine, git| {
+/// The tags.
+///
+/// ```text
+/// rocksalt '*' git.list_tags /srv/app
+/// ```
+#[function("git.list_tags", reads)]
+pub struct ListTags {
+    /// The repository.
+    cwd: String,
+    #[flatten]
+    run_as: RunAs,
+}
+
+impl Function for ListTags {
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let git = self.run_as.git(machine, &self.cwd);
         let words = ["for-each-ref", "--format", "%(refname:short)", "refs/tags/"];
-        Ok(forgiven(git.output(&words), self.ignore_retcode)?.lines().map(str::to_owned).collect())
+        Ok(forgiven(git.output(&words), self.run_as.ignore_retcode)?.lines().map(str::to_owned).collect())
     }
 }
 
-git_function! {
-    /// The commit that a branch, tag or short commit stands for.
-    ///
-    /// ```text
-    /// rocksalt '*' git.revision /srv/app main short=True
-    /// ```
-    Revision = "git.revision" reads, plain, String;
-    {
-        /// The branch, tag or commit.
-        rev: Option<String>,
-        /// Its first digits only.
-        short: bool,
-    }
-    |self, machine, git| {
+/// The commit that a branch, tag or short commit stands for.
+///
+/// ```text
+/// rocksalt '*' git.revision /srv/app main short=True
+/// ```
+#[function("git.revision", reads)]
+pub struct Revision {
+    /// The repository.
+    cwd: String,
+    /// The branch, tag or commit.
+    rev: Option<String>,
+    /// Its first digits only.
+    short: bool,
+    #[flatten]
+    run_as: RunAs,
+}
+
+impl Function for Revision {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.run_as.git(machine, &self.cwd);
         let rev = sound::name("rev", self.rev.as_deref().unwrap_or("HEAD"))?;
         let short = self.short.then_some("--short");
         let words: Vec<&str> = ["rev-parse"].into_iter().chain(short).chain([rev]).collect();
-        forgiven(git.output(&words), self.ignore_retcode)
+        forgiven(git.output(&words), self.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// What `git rev-parse` says, with any options.
-    ///
-    /// ```text
-    /// rocksalt '*' git.rev_parse /srv/app rev=HEAD opts='--verify'
-    /// ```
-    RevParse = "git.rev_parse" reads, options, String;
-    {
-        /// The branch, tag or commit.
-        rev: Option<String>,
-    }
-    |self, machine, git| {
+/// What `git rev-parse` says, with any options.
+///
+/// ```text
+/// rocksalt '*' git.rev_parse /srv/app rev=HEAD opts='--verify'
+/// ```
+#[function("git.rev_parse", reads)]
+pub struct RevParse {
+    /// The repository.
+    cwd: String,
+    /// The branch, tag or commit.
+    rev: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for RevParse {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
         let rev = self.rev.as_deref().map(|rev| sound::name("rev", rev)).transpose()?;
-        let words = line(&self.git_opts, &["rev-parse"], &self.opts, rev.as_slice())?;
-        forgiven(git.output(&words), self.ignore_retcode)
+        let words = self.options.line(&["rev-parse"], rev.as_slice())?;
+        forgiven(git.output(&words), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// The files that differ from the last commit, by what happened to them.
-    ///
-    /// ```text
-    /// rocksalt '*' git.status /srv/app
-    /// ```
-    Status = "git.status" reads, plain, Map;
-    {}
-    |self, machine, git| {
-        Ok(read::status(&forgiven(git.output(&["status", "-z", "--porcelain"]), self.ignore_retcode)?))
+/// The files that differ from the last commit, by what happened to them.
+///
+/// ```text
+/// rocksalt '*' git.status /srv/app
+/// ```
+#[function("git.status", reads)]
+pub struct Status {
+    /// The repository.
+    cwd: String,
+    #[flatten]
+    run_as: RunAs,
+}
+
+impl Function for Status {
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let git = self.run_as.git(machine, &self.cwd);
+        Ok(read::status(&forgiven(git.output(&["status", "-z", "--porcelain"]), self.run_as.ignore_retcode)?))
     }
 }
 
-git_function! {
-    /// The ref that another one stands for; sets it if there is a value.
-    ///
-    /// ```text
-    /// rocksalt '*' git.symbolic_ref /srv/app HEAD
-    /// ```
-    SymbolicRef = "git.symbolic_ref" changes, options, String;
-    {
-        /// The ref.
-        #[rename("ref")]
-        reference: String,
-        /// What it shall stand for.
-        value: Option<String>,
-    }
-    |self, machine, git| {
+/// The ref that another one stands for; sets it if there is a value.
+///
+/// ```text
+/// rocksalt '*' git.symbolic_ref /srv/app HEAD
+/// ```
+#[function("git.symbolic_ref", changes)]
+pub struct SymbolicRef {
+    /// The repository.
+    cwd: String,
+    /// The ref.
+    #[rename("ref")]
+    reference: String,
+    /// What it shall stand for.
+    value: Option<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for SymbolicRef {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
         let mut rest = vec![sound::name("ref", &self.reference)?];
         rest.extend(self.value.as_deref().map(|value| sound::name("value", value)).transpose()?);
-        let words = line(&self.git_opts, &["symbolic-ref"], &self.opts, &rest)?;
-        forgiven(git.output(&words), self.ignore_retcode)
+        let words = self.options.line(&["symbolic-ref"], &rest)?;
+        forgiven(git.output(&words), self.options.run_as.ignore_retcode)
     }
 }
 
-git_function! {
-    /// What differs between two commits, or between a commit and the working tree.
-    ///
-    /// ```text
-    /// rocksalt '*' git.diff /srv/app HEAD~1 HEAD paths=README
-    /// ```
-    Diff = "git.diff" reads, options, String;
-    {
-        /// The first commit.
-        item1: Option<String>,
-        /// The second one.
-        item2: Option<String>,
-        /// Compare two paths that are in no repository.
-        no_index: bool,
-        /// Compare with what would be committed.
-        cached: bool,
-        /// Only these paths: a list, or with commas between them.
-        paths: Vec<String>,
-    }
-    |self, machine, git| {
+/// What differs between two commits, or between a commit and the working tree.
+///
+/// ```text
+/// rocksalt '*' git.diff /srv/app HEAD~1 HEAD paths=README
+/// ```
+#[function("git.diff", reads)]
+pub struct Diff {
+    /// The repository.
+    cwd: String,
+    /// The first commit.
+    item1: Option<String>,
+    /// The second one.
+    item2: Option<String>,
+    /// Compare two paths that are in no repository.
+    no_index: bool,
+    /// Compare with what would be committed.
+    cached: bool,
+    /// Only these paths: a list, or with commas between them.
+    paths: Vec<String>,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for Diff {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let git = self.options.git(machine, &self.cwd);
         if self.no_index && self.cached {
             return Err(Error::arguments("The 'no_index' and 'cached' options cannot be used together"));
         }
@@ -189,7 +267,7 @@ git_function! {
             rest.push("--");
             rest.extend(paths);
         }
-        let words = line(&self.git_opts, &["diff"], &self.opts, &rest)?;
+        let words = self.options.line(&["diff"], &rest)?;
         if self.no_index {
             return Ok(git.end(&words)?.text().trim_end().to_owned());
         }
@@ -197,28 +275,36 @@ git_function! {
     }
 }
 
-git_function! {
-    /// The commit that two commits have in common, or whether the first leads to the second.
-    ///
-    /// ```text
-    /// rocksalt '*' git.merge_base /srv/app '[main, dev]' is_ancestor=True
-    /// ```
-    MergeBase = "git.merge_base" reads, options, Value;
-    {
-        /// The commits: a list, or with commas between them.
-        refs: Vec<String>,
-        /// The best common commit of all of them.
-        octopus: bool,
-        /// Only tell whether the first leads to the second.
-        is_ancestor: bool,
-        /// Only those that none of the others leads to.
-        independent: bool,
-        /// Where a branch was made from this one.
-        fork_point: Option<String>,
-        /// All of them, not only the best one.
-        all: bool,
-    }
-    |self, machine, git| {
+/// The commit that two commits have in common, or whether the first leads to the second.
+///
+/// ```text
+/// rocksalt '*' git.merge_base /srv/app '[main, dev]' is_ancestor=True
+/// ```
+#[function("git.merge_base", reads)]
+pub struct MergeBase {
+    /// The repository.
+    cwd: String,
+    /// The commits: a list, or with commas between them.
+    refs: Vec<String>,
+    /// The best common commit of all of them.
+    octopus: bool,
+    /// Only tell whether the first leads to the second.
+    is_ancestor: bool,
+    /// Only those that none of the others leads to.
+    independent: bool,
+    /// Where a branch was made from this one.
+    fork_point: Option<String>,
+    /// All of them, not only the best one.
+    all: bool,
+    #[flatten]
+    options: CommandOptions,
+}
+
+impl Function for MergeBase {
+    type Output = Value;
+
+    fn call(self, machine: &dyn System) -> Result<Value> {
+        let git = self.options.git(machine, &self.cwd);
         let refs: Vec<&str> = self.refs.iter().flat_map(|refs| refs.split(',')).map(str::trim).collect();
         for name in refs.iter().copied().chain(self.fork_point.as_deref()) {
             sound::name("refs", name)?;
@@ -240,11 +326,12 @@ git_function! {
             rest.extend(["--fork-point", point]);
         }
         rest.extend(refs);
-        let words = line(&self.git_opts, &["merge-base"], &self.opts, &rest)?;
+        let words = self.options.line(&["merge-base"], &rest)?;
         if self.is_ancestor {
             return Ok(Value::Bool(git.end(&words)?.code == 0));
         }
-        let found: Vec<String> = forgiven(git.output(&words), self.ignore_retcode)?.lines().map(str::to_owned).collect();
+        let found: Vec<String> =
+            forgiven(git.output(&words), self.options.run_as.ignore_retcode)?.lines().map(str::to_owned).collect();
         Ok(if self.all { Value::from(found) } else { found.into_iter().next().unwrap_or_default().into() })
     }
 }

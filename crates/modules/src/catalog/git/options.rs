@@ -1,7 +1,12 @@
-//! What most `git` functions take, and the macro that says it once.
+//! What most `git` functions take.
 
 use rocksalt_core::Value;
+use rocksalt_macros::arguments;
 
+use super::access::RemoteAccess;
+use super::run::Git;
+use super::sound;
+use crate::machine::System;
 use crate::text::words;
 use crate::{Error, Result};
 
@@ -28,129 +33,95 @@ pub fn line(git_opts: &Value, command: &[&str], opts: &Value, rest: &[&str]) -> 
     Ok(line)
 }
 
-/// A function that runs git in a directory: its own arguments first, then those that all have.
-///
-/// `plain`: whom to run as; `options`: options too; `remote`: keys and passwords too. The body gets
-/// the machine and git, and its errors are git's.
-macro_rules! git_function {
-    (@body $name:ident, $full:literal, $out:ty, $self:ident, $machine:ident, $git:ident, $body:block, $made:expr) => {
-        impl $crate::catalog::Function for $name {
-            type Output = $out;
-
-            fn call($self, $machine: &dyn $crate::machine::System) -> $crate::Result<$out> {
-                #[allow(unused_variables, reason = "not every function needs it")]
-                let $git = $made;
-                $body
-            }
-        }
-    };
-    (
-        $(#[$doc:meta])*
-        $name:ident = $full:literal $nature:ident, plain, $out:ty;
-        { $( $(#[$about:meta])* $field:ident : $type:ty, )* }
-        |$self:ident, $machine:ident, $git:ident| $body:block
-    ) => {
-        $(#[$doc])*
-        #[rocksalt_macros::function($full, $nature)]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
-        pub struct $name {
-            /// The repository.
-            cwd: String,
-            $( $(#[$about])* $field: $type, )*
-            /// The user to run git as.
-            user: Option<String>,
-            /// Only of use on Windows.
-            #[secret]
-            password: rocksalt_core::Value,
-            /// Give nothing instead of a failure.
-            ignore_retcode: bool,
-            /// Taken and ignored: output is read as UTF-8.
-            output_encoding: rocksalt_core::Value,
-        }
-        git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
-            let cwd = super::sound::directory($machine, &$self.cwd, $self.user.as_deref());
-            super::run::Git::looking($machine, cwd, $self.user.as_deref())
-        });
-    };
-    (
-        $(#[$doc:meta])*
-        $name:ident = $full:literal $nature:ident, options, $out:ty;
-        { $( $(#[$about:meta])* $field:ident : $type:ty, )* }
-        |$self:ident, $machine:ident, $git:ident| $body:block
-    ) => {
-        $(#[$doc])*
-        #[rocksalt_macros::function($full, $nature)]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
-        pub struct $name {
-            /// The repository.
-            cwd: String,
-            $( $(#[$about])* $field: $type, )*
-            /// Options of the command.
-            opts: rocksalt_core::Value,
-            /// Options of git itself.
-            git_opts: rocksalt_core::Value,
-            /// The user to run git as.
-            user: Option<String>,
-            /// Only of use on Windows.
-            #[secret]
-            password: rocksalt_core::Value,
-            /// Give nothing instead of a failure.
-            ignore_retcode: bool,
-            /// Taken and ignored: output is read as UTF-8.
-            output_encoding: rocksalt_core::Value,
-        }
-        git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
-            let cwd = super::sound::directory($machine, &$self.cwd, $self.user.as_deref());
-            super::run::Git::acting($machine, cwd, $self.user.as_deref())
-        });
-    };
-    (
-        $(#[$doc:meta])*
-        $name:ident = $full:literal $nature:ident, remote($url:ident), $out:ty;
-        { $( $(#[$about:meta])* $field:ident : $type:ty, )* }
-        |$self:ident, $machine:ident, $git:ident| $body:block
-    ) => {
-        $(#[$doc])*
-        #[rocksalt_macros::function($full, $nature)]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
-        pub struct $name {
-            $( $(#[$about])* $field: $type, )*
-            /// Options of the command.
-            opts: rocksalt_core::Value,
-            /// Options of git itself.
-            git_opts: rocksalt_core::Value,
-            /// The user to run git as.
-            user: Option<String>,
-            /// Only of use on Windows.
-            #[secret]
-            password: rocksalt_core::Value,
-            /// The private key for ssh, or several: paths, or `salt://…`.
-            identity: rocksalt_core::Value,
-            /// The user's name for https.
-            https_user: Option<String>,
-            /// The password for https. It is in no argument and no message.
-            #[secret]
-            https_pass: Option<String>,
-            /// Give nothing instead of a failure.
-            ignore_retcode: bool,
-            /// Which files `salt://` means.
-            saltenv: Option<String>,
-            /// Taken and ignored: output is read as UTF-8.
-            output_encoding: rocksalt_core::Value,
-        }
-        git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
-            let login = ($self.https_user.as_deref(), $self.https_pass.as_deref());
-            let saltenv = $self.saltenv.as_deref().unwrap_or("base");
-            let cwd = match $self.cwd.as_deref() {
-                Some(cwd) => super::sound::directory($machine, cwd, $self.user.as_deref()),
-                None => "/".into(),
-            };
-            let (url, access) =
-                super::access::RemoteAccess::new($machine, &$self.$url(), &$self.identity, login, saltenv)
-                    .map_err($crate::Error::arguments)?;
-            (super::run::Git::acting($machine, cwd, $self.user.as_deref()).with(&access), url)
-        });
-    };
+/// Whom to run git as, and what else all functions take.
+#[arguments]
+pub struct RunAs {
+    /// The user to run git as.
+    pub user: Option<String>,
+    /// Only of use on Windows.
+    #[secret]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    password: Value,
+    /// Give nothing instead of a failure.
+    pub ignore_retcode: bool,
+    /// Taken and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    output_encoding: Value,
 }
 
-pub(super) use git_function;
+impl RunAs {
+    /// Git in a repository that it only looks at.
+    pub fn git<'a>(&self, machine: &'a dyn System, cwd: &str) -> Git<'a> {
+        let user = self.user.as_deref();
+        Git::looking(machine, sound::directory(machine, cwd, user), user)
+    }
+}
+
+/// The options of a command, and whom to run it as.
+#[arguments]
+pub struct CommandOptions {
+    /// Options of the command.
+    pub opts: Value,
+    /// Options of git itself.
+    pub git_opts: Value,
+    #[flatten]
+    pub run_as: RunAs,
+}
+
+impl CommandOptions {
+    /// Git in a repository that it may change.
+    pub fn git<'a>(&self, machine: &'a dyn System, cwd: &str) -> Git<'a> {
+        let user = self.run_as.user.as_deref();
+        Git::acting(machine, sound::directory(machine, cwd, user), user)
+    }
+
+    pub fn line(&self, command: &[&str], rest: &[&str]) -> Result<Vec<String>> {
+        line(&self.git_opts, command, &self.opts, rest)
+    }
+}
+
+/// The options of a command that reaches a remote repository, with keys and passwords for it.
+#[arguments]
+pub struct AccessOptions {
+    /// Options of the command.
+    opts: Value,
+    /// Options of git itself.
+    git_opts: Value,
+    /// The user to run git as.
+    pub user: Option<String>,
+    /// Only of use on Windows.
+    #[secret]
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    password: Value,
+    /// The private key for ssh, or several: paths, or `salt://…`.
+    identity: Value,
+    /// The user's name for https.
+    https_user: Option<String>,
+    /// The password for https. It is in no argument and no message.
+    #[secret]
+    https_pass: Option<String>,
+    /// Give nothing instead of a failure.
+    pub ignore_retcode: bool,
+    /// Which files `salt://` means.
+    saltenv: Option<String>,
+    /// Taken and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "taken for Salt's sake")]
+    output_encoding: Value,
+}
+
+impl AccessOptions {
+    /// Git with access to a remote repository, and the address of that without a password.
+    pub fn git<'a>(&self, machine: &'a dyn System, cwd: Option<&str>, url: &str) -> Result<(Git<'a>, String)> {
+        let user = self.user.as_deref();
+        let login = (self.https_user.as_deref(), self.https_pass.as_deref());
+        let saltenv = self.saltenv.as_deref().unwrap_or("base");
+        let cwd = cwd.map_or_else(|| "/".into(), |cwd| sound::directory(machine, cwd, user));
+        let (url, access) =
+            RemoteAccess::new(machine, url, &self.identity, login, saltenv).map_err(Error::arguments)?;
+        Ok((Git::acting(machine, cwd, user).with(&access), url))
+    }
+
+    pub fn line(&self, command: &[&str], rest: &[&str]) -> Result<Vec<String>> {
+        line(&self.git_opts, command, &self.opts, rest)
+    }
+}

@@ -5,193 +5,189 @@ use rocksalt_macros::function;
 
 use super::access::{RemoteAccess, redacted};
 use super::inspect::forgiven;
-use super::options::{git_function, line};
+use super::options::AccessOptions;
 use super::run::Git;
 use super::{Function, read, sound};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-git_function! {
-    /// Clones a repository.
-    ///
-    /// ```text
-    /// rocksalt '*' git.clone /srv/app https://git.example.com/app.git
-    /// ```
-    Clone = "git.clone" changes, remote(address), bool;
-    {
-        /// The directory.
-        #[required]
-        cwd: Option<String>,
-        /// The address of the remote repository.
-        url: String,
-        /// The name of a directory in `cwd`, where that is meant.
-        name: Option<String>,
-    }
-    |self, machine, git| {
-        let (git, url) = git;
+/// Clones a repository.
+///
+/// ```text
+/// rocksalt '*' git.clone /srv/app https://git.example.com/app.git
+/// ```
+#[function("git.clone", changes)]
+pub struct Clone {
+    /// The directory.
+    #[required]
+    cwd: Option<String>,
+    /// The address of the remote repository.
+    url: String,
+    /// The name of a directory in `cwd`, where that is meant.
+    name: Option<String>,
+    #[flatten]
+    access: AccessOptions,
+}
+
+impl Function for Clone {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let (git, url) = self.access.git(machine, self.cwd.as_deref(), &self.url)?;
         sound::url(&self.url)?;
         let cwd = self.cwd.as_deref().ok_or_else(|| Error::arguments("cwd: the directory is missing"))?;
-        let mut place = sound::directory(machine, cwd, self.user.as_deref());
+        let mut place = sound::directory(machine, cwd, self.access.user.as_deref());
         if let Some(name) = &self.name {
             place = place.join(name);
         }
-        let words = line(&self.git_opts, &["clone"], &self.opts, &["--", &url, &place.to_string_lossy()])?;
-        forgiven(git.within("/").output(&words), self.ignore_retcode)?;
+        let words = self.access.line(&["clone"], &["--", &url, &place.to_string_lossy()])?;
+        forgiven(git.within("/").output(&words), self.access.ignore_retcode)?;
         Ok(true)
     }
 }
 
-impl Clone {
-    fn address(&self) -> String {
-        self.url.clone()
-    }
+/// Fetches what is new in a remote repository, and tells what that was.
+///
+/// ```text
+/// rocksalt '*' git.fetch /srv/app origin
+/// ```
+#[function("git.fetch", changes)]
+pub struct Fetch {
+    /// The repository.
+    #[required]
+    cwd: Option<String>,
+    /// The name of the remote repository.
+    remote: Option<String>,
+    /// Also what doesn't follow from what is there.
+    force: bool,
+    /// Pairs of names: a list, or with commas between them.
+    refspecs: Vec<String>,
+    #[flatten]
+    access: AccessOptions,
 }
 
-git_function! {
-    /// Fetches what is new in a remote repository, and tells what that was.
-    ///
-    /// ```text
-    /// rocksalt '*' git.fetch /srv/app origin
-    /// ```
-    Fetch = "git.fetch" changes, remote(address), Map;
-    {
-        /// The repository.
-        #[required]
-        cwd: Option<String>,
-        /// The name of the remote repository.
-        remote: Option<String>,
-        /// Also what doesn't follow from what is there.
-        force: bool,
-        /// Pairs of names: a list, or with commas between them.
-        refspecs: Vec<String>,
-    }
-    |self, machine, git| {
-        let (git, _) = git;
+impl Function for Fetch {
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let (git, _) = self.access.git(machine, self.cwd.as_deref(), self.remote.as_deref().unwrap_or_default())?;
         let mut rest: Vec<&str> = Vec::new();
         rest.extend(self.remote.as_deref().map(sound::url).transpose()?);
         for pair in self.refspecs.iter().flat_map(|pairs| pairs.split(',')) {
             rest.push(sound::name("refspecs", pair)?);
         }
         let command: &[&str] = if self.force { &["fetch", "--force"] } else { &["fetch"] };
-        let words = line(&self.git_opts, command, &self.opts, &rest)?;
-        Ok(read::fetched(&forgiven(git.merged(&words), self.ignore_retcode)?))
+        let words = self.access.line(command, &rest)?;
+        Ok(read::fetched(&forgiven(git.merged(&words), self.access.ignore_retcode)?))
     }
 }
 
-impl Fetch {
-    fn address(&self) -> String {
-        self.remote.clone().unwrap_or_default()
-    }
+/// The refs of a remote repository, with their commits.
+///
+/// ```text
+/// rocksalt '*' git.ls_remote /srv/app origin main
+/// ```
+#[function("git.ls_remote", reads)]
+pub struct LsRemote {
+    /// The repository that `remote` is a name in.
+    cwd: Option<String>,
+    /// The name of the remote repository, or its address.
+    remote: Option<String>,
+    /// Only refs that match.
+    #[rename("ref")]
+    reference: Option<String>,
+    #[flatten]
+    access: AccessOptions,
 }
 
-git_function! {
-    /// The refs of a remote repository, with their commits.
-    ///
-    /// ```text
-    /// rocksalt '*' git.ls_remote /srv/app origin main
-    /// ```
-    LsRemote = "git.ls_remote" reads, remote(address), Map;
-    {
-        /// The repository that `remote` is a name in.
-        cwd: Option<String>,
-        /// The name of the remote repository, or its address.
-        remote: Option<String>,
-        /// Only refs that match.
-        #[rename("ref")]
-        reference: Option<String>,
-    }
-    |self, machine, git| {
-        let (git, url) = git;
+impl Function for LsRemote {
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let (git, url) = self.access.git(machine, self.cwd.as_deref(), self.remote.as_deref().unwrap_or("origin"))?;
         let mut rest = vec![sound::url(&url)?];
         rest.extend(self.reference.as_deref().map(|name| sound::name("ref", name)).transpose()?);
-        let words = line(&self.git_opts, &["ls-remote"], &self.opts, &rest)?;
-        Ok(map_of(&forgiven(git.output(&words), self.ignore_retcode)?))
+        let words = self.access.line(&["ls-remote"], &rest)?;
+        Ok(map_of(&forgiven(git.output(&words), self.access.ignore_retcode)?))
     }
 }
 
-impl LsRemote {
-    fn address(&self) -> String {
-        self.remote.clone().unwrap_or_else(|| "origin".into())
+/// Fetches and merges.
+///
+/// ```text
+/// rocksalt '*' git.pull /srv/app opts='--rebase origin main'
+/// ```
+#[function("git.pull", changes)]
+pub struct Pull {
+    /// The repository.
+    #[required]
+    cwd: Option<String>,
+    #[flatten]
+    access: AccessOptions,
+}
+
+impl Function for Pull {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let (git, _) = self.access.git(machine, self.cwd.as_deref(), "")?;
+        forgiven(git.output(&self.access.line(&["pull"], &[])?), self.access.ignore_retcode)
     }
 }
 
-git_function! {
-    /// Fetches and merges.
-    ///
-    /// ```text
-    /// rocksalt '*' git.pull /srv/app opts='--rebase origin main'
-    /// ```
-    Pull = "git.pull" changes, remote(address), String;
-    {
-        /// The repository.
-        #[required]
-        cwd: Option<String>,
-    }
-    |self, machine, git| {
-        forgiven(git.0.output(&line(&self.git_opts, &["pull"], &self.opts, &[])?), self.ignore_retcode)
-    }
+/// Sends commits to a remote repository.
+///
+/// ```text
+/// rocksalt '*' git.push /srv/app origin main
+/// ```
+#[function("git.push", changes)]
+pub struct Push {
+    /// The repository.
+    #[required]
+    cwd: Option<String>,
+    /// The name of the remote repository, or its address.
+    remote: String,
+    /// The branch, tag or pair of names.
+    #[rename("ref")]
+    reference: String,
+    #[flatten]
+    access: AccessOptions,
 }
 
-impl Pull {
-    fn address(&self) -> String {
-        String::new()
-    }
-}
+impl Function for Push {
+    type Output = String;
 
-git_function! {
-    /// Sends commits to a remote repository.
-    ///
-    /// ```text
-    /// rocksalt '*' git.push /srv/app origin main
-    /// ```
-    Push = "git.push" changes, remote(address), String;
-    {
-        /// The repository.
-        #[required]
-        cwd: Option<String>,
-        /// The name of the remote repository, or its address.
-        remote: String,
-        /// The branch, tag or pair of names.
-        #[rename("ref")]
-        reference: String,
-    }
-    |self, machine, git| {
-        let (git, url) = git;
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let (git, url) = self.access.git(machine, self.cwd.as_deref(), &self.remote)?;
         let rest = [sound::url(&url)?, sound::name("ref", &self.reference)?];
-        forgiven(git.output(&line(&self.git_opts, &["push"], &self.opts, &rest)?), self.ignore_retcode)
+        forgiven(git.output(&self.access.line(&["push"], &rest)?), self.access.ignore_retcode)
     }
 }
 
-impl Push {
-    fn address(&self) -> String {
-        self.remote.clone()
-    }
+/// Works on submodules.
+///
+/// ```text
+/// rocksalt '*' git.submodule /srv/app update opts='--init --recursive'
+/// ```
+#[function("git.submodule", changes)]
+pub struct Submodule {
+    /// The repository.
+    #[required]
+    cwd: Option<String>,
+    /// `update`, `init`, `add`, `status` …
+    command: String,
+    #[flatten]
+    access: AccessOptions,
 }
 
-git_function! {
-    /// Works on submodules.
-    ///
-    /// ```text
-    /// rocksalt '*' git.submodule /srv/app update opts='--init --recursive'
-    /// ```
-    Submodule = "git.submodule" changes, remote(address), String;
-    {
-        /// The repository.
-        #[required]
-        cwd: Option<String>,
-        /// `update`, `init`, `add`, `status` …
-        command: String,
-    }
-    |self, machine, git| {
-        let command = ["submodule", sound::name("command", &self.command)?];
-        forgiven(git.0.output(&line(&self.git_opts, &command, &self.opts, &[])?), self.ignore_retcode)
-    }
-}
+impl Function for Submodule {
+    type Output = String;
 
-impl Submodule {
-    fn address(&self) -> String {
+    fn call(self, machine: &dyn System) -> Result<String> {
         // Submodules may be anywhere; a password is only for whom it is meant.
-        String::new()
+        let (git, _) = self.access.git(machine, self.cwd.as_deref(), "")?;
+        let command = ["submodule", sound::name("command", &self.command)?];
+        forgiven(git.output(&self.access.line(&command, &[])?), self.access.ignore_retcode)
     }
 }
 

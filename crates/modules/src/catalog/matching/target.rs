@@ -6,7 +6,6 @@ use rocksalt_core::target::{DELIMITER, Nodegroups, Subject, TargetExpression, Ta
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 
-use super::Function;
 use crate::Result;
 use crate::machine::{Probe, System};
 
@@ -86,77 +85,74 @@ impl ByData {
     }
 }
 
-macro_rules! targets {
-    ($($(#[$doc:meta])+ $name:ident($arguments:ident) = $function:literal, $kind:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, reads, repeatable)]
-            pub struct $name($arguments);
+/// Whether a compound target means this target.
+///
+/// ```text
+/// rocksalt '*' match.compound 'L@web1,web2 and G@os:Debian'
+/// ```
+#[function("match.compound", reads, repeatable, call = ById::matches(TargetKind::Compound) -> bool)]
+pub struct Compound(ById);
 
-            impl Function for $name {
-                type Output = bool;
+/// Whether the id matches a shell pattern.
+///
+/// ```text
+/// rocksalt '*' match.glob 'web*'
+/// ```
+#[function("match.glob", reads, repeatable, call = ById::matches(TargetKind::Glob) -> bool)]
+pub struct Glob(ById);
 
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    self.0.matches(machine, $kind)
-                }
-            }
-        )+
-    };
-}
+/// Whether a grain matches a shell pattern.
+///
+/// ```text
+/// rocksalt '*' match.grain 'os:Deb*'
+/// ```
+#[function("match.grain", reads, repeatable, call = ByData::matches(TargetKind::Grain) -> bool)]
+pub struct Grain(ByData);
 
-targets! {
-    /// Whether a compound target means this target.
-    ///
-    /// ```text
-    /// rocksalt '*' match.compound 'L@web1,web2 and G@os:Debian'
-    /// ```
-    Compound(ById) = "match.compound", TargetKind::Compound;
-    /// Whether the id matches a shell pattern.
-    ///
-    /// ```text
-    /// rocksalt '*' match.glob 'web*'
-    /// ```
-    Glob(ById) = "match.glob", TargetKind::Glob;
-    /// Whether a grain matches a shell pattern.
-    ///
-    /// ```text
-    /// rocksalt '*' match.grain 'os:Deb*'
-    /// ```
-    Grain(ByData) = "match.grain", TargetKind::Grain;
-    /// Whether a grain matches a regular expression.
-    ///
-    /// ```text
-    /// rocksalt '*' match.grain_pcre 'os:(Debian|Ubuntu)'
-    /// ```
-    GrainPcre(ByData) = "match.grain_pcre", TargetKind::GrainPcre;
-    /// Whether the target has an address, or one in a network.
-    ///
-    /// ```text
-    /// rocksalt '*' match.ipcidr 192.168.44.0/24
-    /// ```
-    Ipcidr(ById) = "match.ipcidr", TargetKind::IpCidr;
-    /// Whether the id is in a list.
-    ///
-    /// ```text
-    /// rocksalt '*' match.list web1,web2
-    /// ```
-    List(ById) = "match.list", TargetKind::List;
-    /// Whether the id matches a regular expression, from its start.
-    ///
-    /// ```text
-    /// rocksalt '*' match.pcre 'web[0-9]+'
-    /// ```
-    Pcre(ById) = "match.pcre", TargetKind::Pcre;
-    /// Whether a pillar value matches a shell pattern.
-    ///
-    /// ```text
-    /// rocksalt '*' match.pillar 'role:web*'
-    /// ```
-    Pillar(ByData) = "match.pillar", TargetKind::Pillar;
-    /// Whether a pillar value matches a regular expression.
-    ///
-    /// ```text
-    /// rocksalt '*' match.pillar_pcre 'role:(web|db)'
-    /// ```
-    PillarPcre(ByData) = "match.pillar_pcre", TargetKind::PillarPcre;
-}
+/// Whether a grain matches a regular expression.
+///
+/// ```text
+/// rocksalt '*' match.grain_pcre 'os:(Debian|Ubuntu)'
+/// ```
+#[function("match.grain_pcre", reads, repeatable, call = ByData::matches(TargetKind::GrainPcre) -> bool)]
+pub struct GrainPcre(ByData);
+
+/// Whether the target has an address, or one in a network.
+///
+/// ```text
+/// rocksalt '*' match.ipcidr 192.168.44.0/24
+/// ```
+#[function("match.ipcidr", reads, repeatable, call = ById::matches(TargetKind::IpCidr) -> bool)]
+pub struct Ipcidr(ById);
+
+/// Whether the id is in a list.
+///
+/// ```text
+/// rocksalt '*' match.list web1,web2
+/// ```
+#[function("match.list", reads, repeatable, call = ById::matches(TargetKind::List) -> bool)]
+pub struct List(ById);
+
+/// Whether the id matches a regular expression, from its start.
+///
+/// ```text
+/// rocksalt '*' match.pcre 'web[0-9]+'
+/// ```
+#[function("match.pcre", reads, repeatable, call = ById::matches(TargetKind::Pcre) -> bool)]
+pub struct Pcre(ById);
+
+/// Whether a pillar value matches a shell pattern.
+///
+/// ```text
+/// rocksalt '*' match.pillar 'role:web*'
+/// ```
+#[function("match.pillar", reads, repeatable, call = ByData::matches(TargetKind::Pillar) -> bool)]
+pub struct Pillar(ByData);
+
+/// Whether a pillar value matches a regular expression.
+///
+/// ```text
+/// rocksalt '*' match.pillar_pcre 'role:(web|db)'
+/// ```
+#[function("match.pillar_pcre", reads, repeatable, call = ByData::matches(TargetKind::PillarPcre) -> bool)]
+pub struct PillarPcre(ByData);

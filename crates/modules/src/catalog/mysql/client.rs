@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value, nearest};
+use rocksalt_macros::arguments;
 use serde::{Deserialize, Serialize};
 
 use super::super::{cmd, config, sql};
@@ -22,6 +23,24 @@ pub struct MysqlServer {
     charset: Option<String>,
     /// Arguments that nobody takes.
     pub strange: Vec<String>,
+}
+
+/// How the caller says which server is meant.
+#[arguments]
+pub struct Connection {
+    /// How to reach the server: `connection_host`, `connection_user` …
+    kwargs: Map,
+}
+
+impl Connection {
+    pub fn server(&self, machine: &dyn Probe) -> Result<MysqlServer> {
+        MysqlServer::of(machine, &self.kwargs)
+    }
+
+    /// As [`Connection::server`]; an argument that nobody takes is an error.
+    pub fn strict(&self, machine: &dyn Probe) -> Result<MysqlServer> {
+        MysqlServer::strict(machine, &self.kwargs)
+    }
 }
 
 /// Why there is no answer.

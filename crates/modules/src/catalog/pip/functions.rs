@@ -1,16 +1,33 @@
 //! `pip`'s functions.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
 use super::super::tool::{Tool, ended};
 use super::Function;
-use super::options::{PipArguments, looking};
+use super::options::{Options, PipArguments, looking};
 use super::requirement::{self, normal};
 use super::{find, installed, removed};
 use crate::machine::System;
 use crate::text::words;
 use crate::{Error, Result};
+
+/// Which pip is meant, and how it is run.
+#[arguments]
+struct WhichPip {
+    /// The virtual environment, its python, or a pip; else the target's own.
+    bin_env: Option<String>,
+    /// The user to run pip as.
+    user: Option<String>,
+    /// The directory to run in.
+    cwd: Option<String>,
+}
+
+impl WhichPip {
+    fn options(&self) -> Options {
+        removed::options(&self.bin_env, &self.user, &self.cwd)
+    }
+}
 
 /// Installs Python packages.
 ///
@@ -62,12 +79,8 @@ pub struct Uninstall {
     /// The packages: a list, or with commas between them.
     #[required]
     pkgs: Value,
-    /// The virtual environment, its python, or a pip; else the target's own.
-    bin_env: Option<String>,
-    /// The user to run pip as.
-    user: Option<String>,
-    /// The directory to run in.
-    cwd: Option<String>,
+    #[flatten]
+    which: WhichPip,
     /// Further options as they are.
     extra_args: Vec<Value>,
 }
@@ -76,7 +89,7 @@ impl Function for Uninstall {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let mut options = removed::options(&self.bin_env, &self.user, &self.cwd);
+        let mut options = self.which.options();
         options.further(&self.extra_args)?;
         let packages = words::listed(&self.pkgs);
         let words = [vec!["uninstall".to_owned(), "-y".into()], options.words.clone(), vec!["--".into()], packages];
@@ -88,43 +101,24 @@ impl Function for Uninstall {
     }
 }
 
-/// A function that only needs to know which pip is meant.
-macro_rules! asking {
-    ($(#[$doc:meta])* $name:ident = $full:literal $nature:ident, $out:ty, { $( $(#[$about:meta])* $field:ident : $type:ty, )* } |$self:ident, $machine:ident, $tool:ident| $body:block) => {
-        $(#[$doc])*
-        #[function($full, $nature)]
-        pub struct $name {
-            $( $(#[$about])* $field: $type, )*
-            /// The virtual environment, its python, or a pip; else the target's own.
-            bin_env: Option<String>,
-            /// The user to run pip as.
-            user: Option<String>,
-            /// The directory to run in.
-            cwd: Option<String>,
-        }
-
-        impl Function for $name {
-            type Output = $out;
-
-            fn call($self, $machine: &dyn System) -> Result<$out> {
-                let $tool = removed::options(&$self.bin_env, &$self.user, &$self.cwd).tool($machine)?;
-                $body
-            }
-        }
-    };
+/// The Python packages that are installed, with their versions.
+///
+/// ```text
+/// rocksalt '*' pip.list bin_env=/srv/app/venv
+/// ```
+#[function("pip.list", reads)]
+pub struct List {
+    /// Only those whose names begin so.
+    prefix: Option<String>,
+    #[flatten]
+    which: WhichPip,
 }
 
-asking! {
-    /// The Python packages that are installed, with their versions.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.list bin_env=/srv/app/venv
-    /// ```
-    List = "pip.list" reads, Map, {
-        /// Only those whose names begin so.
-        prefix: Option<String>,
-    }
-    |self, machine, tool| {
+impl Function for List {
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let tool = self.which.options().tool(machine)?;
         let prefix = self.prefix.as_deref().map(normal).unwrap_or_default();
         let all = find::installed(machine, &tool)?;
         let fits = |name: &Value| name.as_str().is_some_and(|name| name.starts_with(&prefix));
@@ -132,69 +126,112 @@ asking! {
     }
 }
 
-asking! {
-    /// What is installed, as lines of a requirements file.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.freeze bin_env=/srv/app/venv
-    /// ```
-    Freeze = "pip.freeze" reads, Vec<String>, {}
-    |self, machine, tool| { freeze(machine, &tool) }
+/// What is installed, as lines of a requirements file.
+///
+/// ```text
+/// rocksalt '*' pip.freeze bin_env=/srv/app/venv
+/// ```
+#[function("pip.freeze", reads)]
+pub struct Freeze {
+    #[flatten]
+    which: WhichPip,
+}
+
+impl Function for Freeze {
+    type Output = Vec<String>;
+
+    fn call(self, machine: &dyn System) -> Result<Vec<String>> {
+        let tool = self.which.options().tool(machine)?;
+        freeze(machine, &tool)
+    }
 }
 
 pub fn freeze(machine: &dyn crate::machine::Probe, tool: &Tool) -> Result<Vec<String>> {
     Ok(looking(tool).text(machine, &["freeze", "--all"])?.lines().map(str::to_owned).collect())
 }
 
-asking! {
-    /// The version of pip.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.version
-    /// ```
-    Version = "pip.version" reads, String, {}
-    |self, machine, tool| {
+/// The version of pip.
+///
+/// ```text
+/// rocksalt '*' pip.version
+/// ```
+#[function("pip.version", reads)]
+pub struct Version {
+    #[flatten]
+    which: WhichPip,
+}
+
+impl Function for Version {
+    type Output = String;
+
+    fn call(self, machine: &dyn System) -> Result<String> {
+        let tool = self.which.options().tool(machine)?;
         let text = looking(&tool).text(machine, &["--version"])?;
         Ok(text.split_whitespace().nth(1).unwrap_or_default().to_owned())
     }
 }
 
-asking! {
-    /// Whether a Python package is installed.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.is_installed gunicorn
-    /// ```
-    IsInstalled = "pip.is_installed" reads, bool, {
-        /// The package.
-        pkgname: String,
-    }
-    |self, machine, tool| { Ok(find::installed(machine, &tool)?.contains_key(normal(&self.pkgname).as_str())) }
+/// Whether a Python package is installed.
+///
+/// ```text
+/// rocksalt '*' pip.is_installed gunicorn
+/// ```
+#[function("pip.is_installed", reads)]
+pub struct IsInstalled {
+    /// The package.
+    pkgname: String,
+    #[flatten]
+    which: WhichPip,
 }
 
-asking! {
-    /// The packages that there are newer versions of.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
-    /// ```
-    ListUpgrades = "pip.list_upgrades" reads, Map, {}
-    |self, machine, tool| {
+impl Function for IsInstalled {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let tool = self.which.options().tool(machine)?;
+        Ok(find::installed(machine, &tool)?.contains_key(normal(&self.pkgname).as_str()))
+    }
+}
+
+/// The packages that there are newer versions of.
+///
+/// ```text
+/// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
+/// ```
+#[function("pip.list_upgrades", reads)]
+pub struct ListUpgrades {
+    #[flatten]
+    which: WhichPip,
+}
+
+impl Function for ListUpgrades {
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let tool = self.which.options().tool(machine)?;
         let one = |[name, _, latest, kind]: [String; 4]| (name.into(), format!("{latest} [{kind}]").into());
         Ok(find::outdated(machine, &tool)?.into_iter().map(one).collect())
     }
 }
 
-asking! {
-    /// Brings all packages to their newest versions, and tells what changed.
-    ///
-    /// ```text
-    /// rocksalt '*' pip.upgrade bin_env=/srv/app/venv
-    /// ```
-    Upgrade = "pip.upgrade" changes, Map, {}
-    |self, machine, tool| {
+/// Brings all packages to their newest versions, and tells what changed.
+///
+/// ```text
+/// rocksalt '*' pip.upgrade bin_env=/srv/app/venv
+/// ```
+#[function("pip.upgrade", changes)]
+pub struct Upgrade {
+    #[flatten]
+    which: WhichPip,
+}
+
+impl Function for Upgrade {
+    type Output = Map;
+
+    fn call(self, machine: &dyn System) -> Result<Map> {
+        let tool = self.which.options().tool(machine)?;
         let names: Vec<String> = find::outdated(machine, &tool)?.into_iter().map(|[name, ..]| name).collect();
-        let options = removed::options(&self.bin_env, &self.user, &self.cwd);
+        let options = self.which.options();
         let (changes, errors) = removed::upgrade(machine, &options, &names)?;
         Ok(Map::from_iter([
             ("changes".into(), changes.into()),

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use rocksalt_core::{Map, Value, nearest};
+use rocksalt_macros::arguments;
 use serde::{Deserialize, Serialize};
 
 use super::super::{cmd, config, sql};
@@ -28,6 +29,33 @@ pub struct PostgresServer {
 pub enum Names {
     State,
     Function,
+}
+
+/// How a function's caller says which server is meant.
+#[arguments]
+pub struct FunctionConnection {
+    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
+    kwargs: Map,
+}
+
+impl FunctionConnection {
+    pub fn server(&self, machine: &dyn Probe) -> Result<PostgresServer> {
+        PostgresServer::of(machine, &self.kwargs, Names::Function)
+    }
+}
+
+/// How a state says which server is meant.
+#[arguments]
+pub struct StateConnection {
+    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
+    /// `db_port`.
+    kwargs: Map,
+}
+
+impl StateConnection {
+    pub fn server(&self, machine: &dyn Probe) -> Result<PostgresServer> {
+        PostgresServer::of(machine, &self.kwargs, Names::State)
+    }
 }
 
 impl PostgresServer {

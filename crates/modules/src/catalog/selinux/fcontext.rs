@@ -1,7 +1,7 @@
 //! The rules by which files are labelled, and whether files have the labels that the rules give them.
 
 use rocksalt_core::Map;
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
@@ -25,6 +25,34 @@ pub fn file_type(letter: &str) -> Result<&'static str> {
             )));
         }
     })
+}
+
+/// The arguments that say which rule is meant.
+#[arguments]
+pub struct ContextArguments {
+    /// The files, as a pattern.
+    pub name: String,
+    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
+    #[default("a")]
+    pub filetype: String,
+    /// The type.
+    pub sel_type: Option<String>,
+    /// The user.
+    pub sel_user: Option<String>,
+    /// The level.
+    pub sel_level: Option<String>,
+}
+
+impl ContextArguments {
+    pub fn spec(&self) -> ContextSpec<'_> {
+        ContextSpec {
+            name: &self.name,
+            filetype: &self.filetype,
+            sel_type: self.sel_type.as_deref(),
+            sel_user: self.sel_user.as_deref(),
+            sel_level: self.sel_level.as_deref(),
+        }
+    }
 }
 
 /// Which rule is meant, and what it gives.
@@ -136,31 +164,13 @@ pub fn changes(differing: &[(String, String, String)]) -> Map {
 /// rocksalt '*' selinux.fcontext_get_policy '/srv/www(/.*)?'
 /// ```
 #[function("selinux.fcontext_get_policy", reads)]
-pub struct GetPolicy {
-    /// The files, as a pattern.
-    name: String,
-    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[default("a")]
-    filetype: String,
-    /// The type.
-    sel_type: Option<String>,
-    /// The user.
-    sel_user: Option<String>,
-    /// The level.
-    sel_level: Option<String>,
-}
+pub struct GetPolicy(ContextArguments);
 
 impl Function for GetPolicy {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let request = ContextSpec {
-            name: &self.name,
-            filetype: &self.filetype,
-            sel_type: self.sel_type.as_deref(),
-            sel_user: self.sel_user.as_deref(),
-            sel_level: self.sel_level.as_deref(),
-        };
+        let request = self.0.spec();
         request.find(machine, false)
     }
 }
@@ -171,31 +181,13 @@ impl Function for GetPolicy {
 /// rocksalt '*' selinux.fcontext_add_policy '/srv/www(/.*)?' sel_type=httpd_sys_content_t
 /// ```
 #[function("selinux.fcontext_add_policy", changes)]
-pub struct AddPolicy {
-    /// The files, as a pattern.
-    name: String,
-    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[default("a")]
-    filetype: String,
-    /// The type.
-    sel_type: Option<String>,
-    /// The user.
-    sel_user: Option<String>,
-    /// The level.
-    sel_level: Option<String>,
-}
+pub struct AddPolicy(ContextArguments);
 
 impl Function for AddPolicy {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let request = ContextSpec {
-            name: &self.name,
-            filetype: &self.filetype,
-            sel_type: self.sel_type.as_deref(),
-            sel_user: self.sel_user.as_deref(),
-            sel_level: self.sel_level.as_deref(),
-        };
+        let request = self.0.spec();
         let action = if request.find(machine, true)?.is_some() { "modify" } else { "add" };
         tool::done(machine, &request.command(machine, action)?)?;
         Ok(true)
@@ -208,31 +200,13 @@ impl Function for AddPolicy {
 /// rocksalt '*' selinux.fcontext_delete_policy '/srv/www(/.*)?' sel_type=httpd_sys_content_t
 /// ```
 #[function("selinux.fcontext_delete_policy", changes)]
-pub struct DeletePolicy {
-    /// The files, as a pattern.
-    name: String,
-    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[default("a")]
-    filetype: String,
-    /// The type.
-    sel_type: Option<String>,
-    /// The user.
-    sel_user: Option<String>,
-    /// The level.
-    sel_level: Option<String>,
-}
+pub struct DeletePolicy(ContextArguments);
 
 impl Function for DeletePolicy {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let request = ContextSpec {
-            name: &self.name,
-            filetype: &self.filetype,
-            sel_type: self.sel_type.as_deref(),
-            sel_user: self.sel_user.as_deref(),
-            sel_level: self.sel_level.as_deref(),
-        };
+        let request = self.0.spec();
         tool::done(machine, &request.command(machine, "delete")?)?;
         Ok(true)
     }

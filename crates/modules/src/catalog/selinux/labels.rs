@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::fcontext::{ContextSpec, changes, differing, file_type, restorecon};
+use super::fcontext::{ContextArguments, ContextSpec, changes, differing, file_type, restorecon};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::Probe;
@@ -72,30 +72,12 @@ impl State for Present {
 ///   selinux.fcontext_policy_absent
 /// ```
 #[state("selinux.fcontext_policy_absent", strict, aggregates)]
-pub struct Absent {
-    /// The files, as a pattern.
-    name: String,
-    /// The kind of file: `a` for all, `f`, `d`, `c`, `b`, `s`, `l` or `p`.
-    #[default("a")]
-    filetype: String,
-    /// The type.
-    sel_type: Option<String>,
-    /// The user.
-    sel_user: Option<String>,
-    /// The level.
-    sel_level: Option<String>,
-}
+pub struct Absent(ContextArguments);
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let Absent { name, filetype, sel_type, .. } = self;
-        let request = ContextSpec {
-            name,
-            filetype,
-            sel_type: sel_type.as_deref(),
-            sel_user: self.sel_user.as_deref(),
-            sel_level: self.sel_level.as_deref(),
-        };
+        let ContextArguments { name, filetype, sel_type, .. } = &self.0;
+        let request = self.0.spec();
         let Some(known) = request.find(machine, false)? else {
             let sel_type = sel_type.as_deref().unwrap_or("None");
             return Ok(Decision::Settled(Verdict::good(format!(

@@ -1,7 +1,7 @@
 //! The functions on passwords.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
 use super::line::{self, DAYS, Shadow};
 use crate::catalog::Function;
@@ -143,123 +143,184 @@ impl Function for SetPassword {
     }
 }
 
-macro_rules! locks {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $letter:literal, $good:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name {
-                /// The name.
-                name: String,
-            }
-
-            impl Function for $name {
-                type Output = bool;
-
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    passwd(machine, &self.name, $letter, $good)
-                }
-            }
-        )+
-    };
+/// A user.
+#[arguments]
+pub struct User {
+    /// The name.
+    name: String,
 }
 
-locks! {
-    /// Takes a user's password away: it can log in without one.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.del_password alice
-    /// ```
-    DelPassword = "shadow.del_password", "-d", |hash| hash.is_empty();
-    /// Locks a user's password, so that it opens nothing.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.lock_password alice
-    /// ```
-    LockPassword = "shadow.lock_password", "-l", |hash| hash.starts_with('!');
-    /// Unlocks a user's password.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.unlock_password alice
-    /// ```
-    UnlockPassword = "shadow.unlock_password", "-u", |hash| !hash.starts_with('!');
+impl User {
+    /// Runs passwd with an option, unless the hash is good already.
+    fn passwd(self, machine: &dyn System, option: &str, good: fn(&str) -> bool) -> Result<bool> {
+        if good(&existing(machine, &self.name)?.passwd) {
+            return Ok(true);
+        }
+        tool::run(machine, &words(&["passwd", option, &self.name]), None).map_err(Error::failed)?;
+        Ok(Shadow::find(machine, &self.name).is_some_and(|entry| good(&entry.passwd)))
+    }
 }
 
-macro_rules! days {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident, $index:literal;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name {
-                /// The user's name.
-                name: String,
-                /// Days; -1 for never.
-                #[required]
-                $field: Value,
-            }
+/// Takes a user's password away: it can log in without one.
+///
+/// ```text
+/// rocksalt '*' shadow.del_password alice
+/// ```
+#[function("shadow.del_password", changes, call = User::passwd("-d", |hash| hash.is_empty()) -> bool)]
+pub struct DelPassword(User);
 
-            impl Function for $name {
-                type Output = bool;
+/// Locks a user's password, so that it opens nothing.
+///
+/// ```text
+/// rocksalt '*' shadow.lock_password alice
+/// ```
+#[function("shadow.lock_password", changes, call = User::passwd("-l", |hash| hash.starts_with('!')) -> bool)]
+pub struct LockPassword(User);
 
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    chage(machine, &self.name, $index, stringify!($field), &self.$field)
-                }
-            }
-        )+
-    };
+/// Unlocks a user's password.
+///
+/// ```text
+/// rocksalt '*' shadow.unlock_password alice
+/// ```
+#[function("shadow.unlock_password", changes, call = User::passwd("-u", |hash| !hash.starts_with('!')) -> bool)]
+pub struct UnlockPassword(User);
+
+/// Sets the day of the last change of a password.
+///
+/// ```text
+/// rocksalt '*' shadow.set_date alice 0
+/// ```
+#[function("shadow.set_date", changes)]
+pub struct SetDate {
+    /// The user's name.
+    name: String,
+    /// Days; -1 for never.
+    #[required]
+    date: Value,
 }
 
-days! {
-    /// Sets the day of the last change of a password.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.set_date alice 0
-    /// ```
-    SetDate = "shadow.set_date", date, 0;
-    /// Sets the day on which an account expires.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.set_expire alice -1
-    /// rocksalt '*' shadow.set_expire alice 2030-12-31
-    /// ```
-    SetExpire = "shadow.set_expire", expire, 5;
-    /// Sets the days after which an account is locked whose password has expired.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.set_inactdays alice 7
-    /// ```
-    SetInactdays = "shadow.set_inactdays", inactdays, 4;
-    /// Sets the days after which a password must be changed.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.set_maxdays alice 90
-    /// ```
-    SetMaxdays = "shadow.set_maxdays", maxdays, 2;
-    /// Sets the days before which a password can't be changed again.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.set_mindays alice 7
-    /// ```
-    SetMindays = "shadow.set_mindays", mindays, 1;
-    /// Sets the days before the end of a password at which its user is warned.
-    ///
-    /// ```text
-    /// rocksalt '*' shadow.set_warndays alice 7
-    /// ```
-    SetWarndays = "shadow.set_warndays", warndays, 3;
+impl Function for SetDate {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        chage(machine, &self.name, 0, "date", &self.date)
+    }
+}
+
+/// Sets the day on which an account expires.
+///
+/// ```text
+/// rocksalt '*' shadow.set_expire alice -1
+/// rocksalt '*' shadow.set_expire alice 2030-12-31
+/// ```
+#[function("shadow.set_expire", changes)]
+pub struct SetExpire {
+    /// The user's name.
+    name: String,
+    /// Days; -1 for never.
+    #[required]
+    expire: Value,
+}
+
+impl Function for SetExpire {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        chage(machine, &self.name, 5, "expire", &self.expire)
+    }
+}
+
+/// Sets the days after which an account is locked whose password has expired.
+///
+/// ```text
+/// rocksalt '*' shadow.set_inactdays alice 7
+/// ```
+#[function("shadow.set_inactdays", changes)]
+pub struct SetInactdays {
+    /// The user's name.
+    name: String,
+    /// Days; -1 for never.
+    #[required]
+    inactdays: Value,
+}
+
+impl Function for SetInactdays {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        chage(machine, &self.name, 4, "inactdays", &self.inactdays)
+    }
+}
+
+/// Sets the days after which a password must be changed.
+///
+/// ```text
+/// rocksalt '*' shadow.set_maxdays alice 90
+/// ```
+#[function("shadow.set_maxdays", changes)]
+pub struct SetMaxdays {
+    /// The user's name.
+    name: String,
+    /// Days; -1 for never.
+    #[required]
+    maxdays: Value,
+}
+
+impl Function for SetMaxdays {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        chage(machine, &self.name, 2, "maxdays", &self.maxdays)
+    }
+}
+
+/// Sets the days before which a password can't be changed again.
+///
+/// ```text
+/// rocksalt '*' shadow.set_mindays alice 7
+/// ```
+#[function("shadow.set_mindays", changes)]
+pub struct SetMindays {
+    /// The user's name.
+    name: String,
+    /// Days; -1 for never.
+    #[required]
+    mindays: Value,
+}
+
+impl Function for SetMindays {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        chage(machine, &self.name, 1, "mindays", &self.mindays)
+    }
+}
+
+/// Sets the days before the end of a password at which its user is warned.
+///
+/// ```text
+/// rocksalt '*' shadow.set_warndays alice 7
+/// ```
+#[function("shadow.set_warndays", changes)]
+pub struct SetWarndays {
+    /// The user's name.
+    name: String,
+    /// Days; -1 for never.
+    #[required]
+    warndays: Value,
+}
+
+impl Function for SetWarndays {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        chage(machine, &self.name, 3, "warndays", &self.warndays)
+    }
 }
 
 fn existing(machine: &dyn System, name: &str) -> Result<Shadow> {
     tool::check_name("user", name)?;
     Shadow::find(machine, name).ok_or_else(|| Error::failed(format!("User '{name}' does not exist")))
-}
-
-fn passwd(machine: &dyn System, name: &str, letter: &str, good: fn(&str) -> bool) -> Result<bool> {
-    if good(&existing(machine, name)?.passwd) {
-        return Ok(true);
-    }
-    tool::run(machine, &words(&["passwd", letter, name]), None).map_err(Error::failed)?;
-    Ok(Shadow::find(machine, name).is_some_and(|entry| good(&entry.passwd)))
 }
 
 fn chage(machine: &dyn System, name: &str, index: usize, argument: &str, value: &Value) -> Result<bool> {

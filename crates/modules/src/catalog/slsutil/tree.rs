@@ -31,44 +31,35 @@ fn is_there(machine: &dyn System, path: &str, saltenv: &str, what: Is) -> Result
     Ok(what != Is::Directory && listing.has_file(path) || what != Is::File && listing.has_directory(path))
 }
 
-macro_rules! questions {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $what:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, reads)]
-            pub struct $name(Place);
-
-            impl Function for $name {
-                type Output = bool;
-
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    is_there(machine, &self.0.path, &self.0.saltenv, $what)
-                }
-            }
-        )+
-    };
+impl Place {
+    fn is_there(self, machine: &dyn System, what: Is) -> Result<bool> {
+        is_there(machine, &self.path, &self.saltenv, what)
+    }
 }
 
-questions! {
-    /// Whether a directory is in the controller's tree.
-    ///
-    /// ```text
-    /// rocksalt '*' slsutil.dir_exists nginx/files
-    /// ```
-    DirExists = "slsutil.dir_exists", Is::Directory;
-    /// Whether a file is in the controller's tree.
-    ///
-    /// ```text
-    /// rocksalt '*' slsutil.file_exists nginx/init.sls
-    /// ```
-    FileExists = "slsutil.file_exists", Is::File;
-    /// Whether a file or a directory is in the controller's tree.
-    ///
-    /// ```text
-    /// rocksalt '*' slsutil.path_exists nginx
-    /// ```
-    PathExists = "slsutil.path_exists", Is::Either;
-}
+/// Whether a directory is in the controller's tree.
+///
+/// ```text
+/// rocksalt '*' slsutil.dir_exists nginx/files
+/// ```
+#[function("slsutil.dir_exists", reads, call = Place::is_there(Is::Directory) -> bool)]
+pub struct DirExists(Place);
+
+/// Whether a file is in the controller's tree.
+///
+/// ```text
+/// rocksalt '*' slsutil.file_exists nginx/init.sls
+/// ```
+#[function("slsutil.file_exists", reads, call = Place::is_there(Is::File) -> bool)]
+pub struct FileExists(Place);
+
+/// Whether a file or a directory is in the controller's tree.
+///
+/// ```text
+/// rocksalt '*' slsutil.path_exists nginx
+/// ```
+#[function("slsutil.path_exists", reads, call = Place::is_there(Is::Either) -> bool)]
+pub struct PathExists(Place);
 
 /// The nearest of some files in a directory of the tree and those above it.
 ///

@@ -209,105 +209,177 @@ impl Function for Rename {
     }
 }
 
-macro_rules! changes {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident: $type:ty, $letter:literal;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name {
-                /// The name.
-                name: String,
-                /// What it shall be.
-                $field: $type,
-            }
-
-            impl Function for $name {
-                type Output = bool;
-
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    change(machine, &self.name, $letter, &self.$field.to_string())
-                }
-            }
-        )+
-    };
+/// Gives a user another number. Files keep the old one.
+///
+/// ```text
+/// rocksalt '*' user.chuid alice 4376
+/// ```
+#[function("user.chuid", changes)]
+pub struct Chuid {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    uid: u32,
 }
 
-changes! {
-    /// Gives a user another number. Files keep the old one.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chuid alice 4376
-    /// ```
-    Chuid = "user.chuid", uid: u32, "-u";
-    /// Gives a user another group of its own.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chgid alice 4376
-    /// ```
-    Chgid = "user.chgid", gid: String, "-g";
-    /// Sets a user's shell.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chshell alice /bin/zsh
-    /// ```
-    Chshell = "user.chshell", shell: String, "-s";
+impl Function for Chuid {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        change(machine, &self.name, "-u", &self.uid.to_string())
+    }
 }
 
-macro_rules! descriptions {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $field:ident, $index:literal;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name {
-                /// The name.
-                name: String,
-                /// What it shall be.
-                #[default]
-                $field: String,
-            }
-
-            impl Function for $name {
-                type Output = bool;
-
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    describe(machine, &self.name, $index, self.$field)
-                }
-            }
-        )+
-    };
+/// Gives a user another group of its own.
+///
+/// ```text
+/// rocksalt '*' user.chgid alice 4376
+/// ```
+#[function("user.chgid", changes)]
+pub struct Chgid {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    gid: String,
 }
 
-descriptions! {
-    /// Sets a user's full name.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chfullname alice 'Alice Example'
-    /// ```
-    Chfullname = "user.chfullname", fullname, 0;
-    /// Sets a user's room.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chroomnumber alice 123
-    /// ```
-    Chroomnumber = "user.chroomnumber", roomnumber, 1;
-    /// Sets a user's telephone number at work.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chworkphone alice 7735550123
-    /// ```
-    Chworkphone = "user.chworkphone", workphone, 2;
-    /// Sets a user's telephone number at home.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chhomephone alice 7735551234
-    /// ```
-    Chhomephone = "user.chhomephone", homephone, 3;
-    /// Sets whatever else is noted of a user.
-    ///
-    /// ```text
-    /// rocksalt '*' user.chother alice on-leave
-    /// ```
-    Chother = "user.chother", other, 4;
+impl Function for Chgid {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        change(machine, &self.name, "-g", &self.gid)
+    }
+}
+
+/// Sets a user's shell.
+///
+/// ```text
+/// rocksalt '*' user.chshell alice /bin/zsh
+/// ```
+#[function("user.chshell", changes)]
+pub struct Chshell {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    shell: String,
+}
+
+impl Function for Chshell {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        change(machine, &self.name, "-s", &self.shell)
+    }
+}
+
+/// Sets a user's full name.
+///
+/// ```text
+/// rocksalt '*' user.chfullname alice 'Alice Example'
+/// ```
+#[function("user.chfullname", changes)]
+pub struct Chfullname {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    #[default]
+    fullname: String,
+}
+
+impl Function for Chfullname {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        describe(machine, &self.name, 0, self.fullname)
+    }
+}
+
+/// Sets a user's room.
+///
+/// ```text
+/// rocksalt '*' user.chroomnumber alice 123
+/// ```
+#[function("user.chroomnumber", changes)]
+pub struct Chroomnumber {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    #[default]
+    roomnumber: String,
+}
+
+impl Function for Chroomnumber {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        describe(machine, &self.name, 1, self.roomnumber)
+    }
+}
+
+/// Sets a user's telephone number at work.
+///
+/// ```text
+/// rocksalt '*' user.chworkphone alice 7735550123
+/// ```
+#[function("user.chworkphone", changes)]
+pub struct Chworkphone {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    #[default]
+    workphone: String,
+}
+
+impl Function for Chworkphone {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        describe(machine, &self.name, 2, self.workphone)
+    }
+}
+
+/// Sets a user's telephone number at home.
+///
+/// ```text
+/// rocksalt '*' user.chhomephone alice 7735551234
+/// ```
+#[function("user.chhomephone", changes)]
+pub struct Chhomephone {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    #[default]
+    homephone: String,
+}
+
+impl Function for Chhomephone {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        describe(machine, &self.name, 3, self.homephone)
+    }
+}
+
+/// Sets whatever else is noted of a user.
+///
+/// ```text
+/// rocksalt '*' user.chother alice on-leave
+/// ```
+#[function("user.chother", changes)]
+pub struct Chother {
+    /// The name.
+    name: String,
+    /// What it shall be.
+    #[default]
+    other: String,
+}
+
+impl Function for Chother {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        describe(machine, &self.name, 4, self.other)
+    }
 }
 
 fn change(machine: &dyn System, name: &str, letter: &str, value: &str) -> Result<bool> {

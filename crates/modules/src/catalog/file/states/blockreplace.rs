@@ -5,7 +5,7 @@ use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_macros::state;
 
 use super::edit::{self, Change, Text};
-use super::texts::Sources;
+use super::texts::SourceArguments;
 use super::{Decision, Flag, State, Step, Touches, Verdict, accumulated, look, writes};
 use crate::machine::Probe;
 use crate::{Error, Result};
@@ -34,19 +34,8 @@ pub struct Blockreplace {
     marker_end: String,
     /// Where more content comes from: `salt://…`, an address or a path.
     source: Value,
-    /// Taken for Salt's sake.
-    source_hash: Value,
-    /// `jinja`: sources are templates.
-    #[default("jinja")]
-    template: Value,
-    /// Several sources.
-    sources: Value,
-    /// Taken for Salt's sake.
-    source_hashes: Value,
-    /// Variables of the templates that `context` doesn't name.
-    defaults: Value,
-    /// Variables of the templates.
-    context: Value,
+    #[flatten]
+    templates: SourceArguments,
     /// What is to stand between the markers.
     content: Value,
     /// If there are no markers, add them and the content at the end.
@@ -83,15 +72,7 @@ impl Blockreplace {
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.blockreplace"));
         }
-        let sources = Sources {
-            source: &self.source,
-            source_hash: &self.source_hash,
-            sources: &self.sources,
-            source_hashes: &self.source_hashes,
-            template: &self.template,
-            defaults: &self.defaults,
-            context: &self.context,
-        };
+        let sources = self.templates.sources(&self.source);
         let list = sources.list()?;
         edit::check_file(machine, &name)?;
         let mut content = if self.content.is_null() { String::new() } else { self.content.to_string() };

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::additions;
 use super::difference::HIDDEN;
-use super::texts::Sources;
+use super::texts::SourceArguments;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, lines, look, writes};
 use crate::Result;
 use crate::machine::Probe;
@@ -31,19 +31,8 @@ pub struct Prepend {
     makedirs: Value,
     /// Where the text comes from: `salt://…`, an address or a path.
     source: Value,
-    /// Taken for Salt's sake.
-    source_hash: Value,
-    /// `jinja`: sources are templates.
-    #[default("jinja")]
-    template: Value,
-    /// Several sources.
-    sources: Value,
-    /// Taken for Salt's sake.
-    source_hashes: Value,
-    /// Variables of the templates that `context` doesn't name.
-    defaults: Value,
-    /// Variables of the templates.
-    context: Value,
+    #[flatten]
+    templates: SourceArguments,
     /// The text must stand at the very start, not just anywhere.
     header: Flag,
     /// Show what differs; switch it off for secrets.
@@ -67,15 +56,7 @@ impl Prepend {
         if name.is_empty() {
             return Err(Verdict::bad("Must provide name to file.prepend"));
         }
-        let sources = Sources {
-            source: &self.source,
-            source_hash: &self.source_hash,
-            sources: &self.sources,
-            source_hashes: &self.source_hashes,
-            template: &self.template,
-            defaults: &self.defaults,
-            context: &self.context,
-        };
+        let sources = self.templates.sources(&self.source);
         let prepared = additions::prepare(machine, step, &name, &self.makedirs, &self.text, &sources)?;
         let old = &prepared.text.old;
         let mut added = Vec::new();

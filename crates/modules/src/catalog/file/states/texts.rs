@@ -1,10 +1,43 @@
 //! Texts that a state adds to a file, as arguments or from templates.
 
 use rocksalt_core::Value;
+use rocksalt_macros::arguments;
 
 use super::source::{self, Proof};
 use super::{Step, Verdict, contents};
 use crate::machine::Probe;
+
+/// The arguments about templates, behind the one that says where the first comes from.
+#[arguments]
+pub struct SourceArguments {
+    /// Taken for Salt's sake.
+    source_hash: Value,
+    /// `jinja`: sources are templates.
+    #[default("jinja")]
+    template: Value,
+    /// Several sources.
+    sources: Value,
+    /// Taken for Salt's sake.
+    source_hashes: Value,
+    /// Variables of the templates that `context` doesn't name.
+    defaults: Value,
+    /// Variables of the templates.
+    context: Value,
+}
+
+impl SourceArguments {
+    pub fn sources<'a>(&'a self, source: &'a Value) -> Sources<'a> {
+        Sources {
+            source,
+            source_hash: &self.source_hash,
+            sources: &self.sources,
+            source_hashes: &self.source_hashes,
+            template: &self.template,
+            defaults: &self.defaults,
+            context: &self.context,
+        }
+    }
+}
 
 /// The arguments that say where templates come from.
 pub struct Sources<'a> {

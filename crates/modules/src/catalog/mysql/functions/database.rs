@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::MysqlServer;
+use super::super::client::{Connection, MysqlServer};
 use super::super::sql::text;
 use super::super::states::{OWN, find, sound};
 use super::super::{Function, quote};
@@ -23,15 +23,15 @@ pub struct AlterDb {
     character_set: Option<String>,
     /// The collation.
     collate: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for AlterDb {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         if self.character_set.is_none() && self.collate.is_none() {
             return Ok(true);
         }
@@ -53,15 +53,15 @@ pub struct DbCheck {
     name: String,
     /// The table; all unless given.
     table: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbCheck {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         maintain(machine, &server, "CHECK", &self.name, self.table)
     }
 }
@@ -78,15 +78,15 @@ pub struct DbOptimize {
     name: String,
     /// The table; all unless given.
     table: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbOptimize {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         maintain(machine, &server, "OPTIMIZE", &self.name, self.table)
     }
 }
@@ -103,15 +103,15 @@ pub struct DbRepair {
     name: String,
     /// The table; all unless given.
     table: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbRepair {
     type Output = Vec<Value>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         maintain(machine, &server, "REPAIR", &self.name, self.table)
     }
 }
@@ -130,15 +130,15 @@ pub struct DbCreate {
     character_set: Option<String>,
     /// The collation.
     collate: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let clauses = clauses(&self.character_set, &self.collate)?;
         if find(machine, &server, &self.name)?.is_some() {
             return Ok(false);
@@ -157,15 +157,15 @@ impl Function for DbCreate {
 pub struct DbExists {
     /// The database's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(find(machine, &server, &self.name)?.is_some())
     }
 }
@@ -179,15 +179,15 @@ impl Function for DbExists {
 pub struct DbGet {
     /// The database's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbGet {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let found = find(machine, &server, &self.name)?;
         Ok(match found {
             Some((charset, collation)) => {
@@ -205,15 +205,15 @@ impl Function for DbGet {
 /// ```
 #[function("mysql.db_list", reads)]
 pub struct DbList {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbList {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let rows = server.tell(machine, "SHOW DATABASES", &[])?;
         Ok(rows.iter().map(|row| text(row, "Database").to_owned()).collect())
     }
@@ -228,15 +228,15 @@ impl Function for DbList {
 pub struct DbRemove {
     /// The database's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         if OWN.contains(&self.name.as_str()) || find(machine, &server, &self.name)?.is_none() {
             return Ok(false);
         }
@@ -254,15 +254,15 @@ impl Function for DbRemove {
 pub struct DbTables {
     /// The database's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for DbTables {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         if find(machine, &server, &self.name)?.is_none() {
             return Ok(false.into());
         }

@@ -1,9 +1,9 @@
 //! What users may do.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
-use super::super::client::MysqlServer;
+use super::super::client::Connection;
 use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
 use super::super::states::{lines, list, required, revokes};
 use super::super::{Function, quote};
@@ -11,13 +11,9 @@ use crate::catalog::file::Flag;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Grants privileges to a user.
-///
-/// ```text
-/// rocksalt '*' mysql.grant_add 'SELECT,INSERT' 'shop.*' frank localhost
-/// ```
-#[function("mysql.grant_add", changes)]
-pub struct GrantAdd {
+/// Which privileges on what, and whose.
+#[arguments]
+struct GrantArguments {
     /// The privileges, with commas between them.
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
@@ -32,22 +28,33 @@ pub struct GrantAdd {
     /// An underscore in the database's name is one.
     #[default(true)]
     escape: Flag,
+}
+
+/// Grants privileges to a user.
+///
+/// ```text
+/// rocksalt '*' mysql.grant_add 'SELECT,INSERT' 'shop.*' frank localhost
+/// ```
+#[function("mysql.grant_add", changes)]
+pub struct GrantAdd {
+    #[flatten]
+    right: GrantArguments,
     /// How the user must connect: a list of `SSL: true` and the like.
     ssl_option: Value,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GrantAdd {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
-        let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
-        let object = Object::wanted(&self.database, self.escape.0)?.sql();
+        let server = self.connection.strict(machine)?;
+        let wanted = privileges::sql(&privileges::wanted(&self.right.grant)?);
+        let object = Object::wanted(&self.right.database, self.right.escape.0)?.sql();
         let require = required(&self.ssl_option)?;
-        let option = if self.grant_option.0 { " WITH GRANT OPTION" } else { "" };
-        let account = quote::account(&self.user, &self.host);
+        let option = if self.right.grant_option.0 { " WITH GRANT OPTION" } else { "" };
+        let account = quote::account(&self.right.user, &self.right.host);
         server.tell(machine, &format!("GRANT {wanted} ON {object} TO {account}{require}{option}"), &[])?;
         Ok(true)
     }
@@ -60,34 +67,22 @@ impl Function for GrantAdd {
 /// ```
 #[function("mysql.grant_exists", reads)]
 pub struct GrantExists {
-    /// The privileges, with commas between them.
-    grant: String,
-    /// What they are on: `db.*`, `db.table`, `*.*`.
-    database: String,
-    /// The user's name.
-    user: String,
-    /// Where the user comes from.
-    #[default("localhost")]
-    host: String,
-    /// With the right to pass them on.
-    grant_option: Flag,
-    /// An underscore in the database's name is one.
-    #[default(true)]
-    escape: Flag,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    right: GrantArguments,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GrantExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
-        let wanted = privileges::wanted(&self.grant)?;
-        let object = Object::wanted(&self.database, self.escape.0)?;
-        let Some(grants) = list(machine, &server, &self.user, &self.host)? else { return Ok(false) };
+        let server = self.connection.strict(machine)?;
+        let wanted = privileges::wanted(&self.right.grant)?;
+        let object = Object::wanted(&self.right.database, self.right.escape.0)?;
+        let Some(grants) = list(machine, &server, &self.right.user, &self.right.host)? else { return Ok(false) };
         let held = HeldPrivileges::on(&object, &grants);
-        Ok(held.covers(&wanted) && (held.grant_option || !self.grant_option))
+        Ok(held.covers(&wanted) && (held.grant_option || !self.right.grant_option))
     }
 }
 
@@ -98,33 +93,21 @@ impl Function for GrantExists {
 /// ```
 #[function("mysql.grant_revoke", changes)]
 pub struct GrantRevoke {
-    /// The privileges, with commas between them.
-    grant: String,
-    /// What they are on: `db.*`, `db.table`, `*.*`.
-    database: String,
-    /// The user's name.
-    user: String,
-    /// Where the user comes from.
-    #[default("localhost")]
-    host: String,
-    /// With the right to pass them on.
-    grant_option: Flag,
-    /// An underscore in the database's name is one.
-    #[default(true)]
-    escape: Flag,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    right: GrantArguments,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GrantRevoke {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
-        let wanted = privileges::sql(&privileges::wanted(&self.grant)?);
-        let object = Object::wanted(&self.database, self.escape.0)?.sql();
-        let account = quote::account(&self.user, &self.host);
-        for statement in revokes(&wanted, self.grant_option.0, &object, &account) {
+        let server = self.connection.strict(machine)?;
+        let wanted = privileges::sql(&privileges::wanted(&self.right.grant)?);
+        let object = Object::wanted(&self.right.database, self.right.escape.0)?.sql();
+        let account = quote::account(&self.right.user, &self.right.host);
+        for statement in revokes(&wanted, self.right.grant_option.0, &object, &account) {
             server.tell(machine, &statement, &[])?;
         }
         Ok(true)
@@ -194,15 +177,15 @@ pub struct UserGrants {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserGrants {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let Some(lines) = lines(machine, &server, &self.user, &self.host)? else { return Ok(false.into()) };
         // Hashes of passwords are nobody's business.
         let shown = |line: &String| {

@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::function;
 
-use super::super::client::MysqlServer;
+use super::super::client::Connection;
 use super::super::{Function, answer};
 use crate::catalog::cp::source;
 use crate::machine::System;
@@ -21,15 +21,15 @@ pub struct FileQuery {
     database: String,
     /// The file: `salt://…`, `http(s)://…` or a path on the target.
     file_name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for FileQuery {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let content = source::content(machine, &self.file_name, None)?
             .ok_or_else(|| Error::failed(format!("File {} does not exist", self.file_name)))?;
         let start = machine.now();
@@ -50,15 +50,15 @@ pub struct Query {
     database: String,
     /// The statements.
     query: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for Query {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let start = machine.now();
         let reply = server.run(machine, &self.database, &self.query)?;
         Ok(answer::of_query(&reply, machine.now() - start))

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::MysqlServer;
+use super::super::client::{Connection, MysqlServer};
 use super::super::sql::text;
 use super::super::{Function, account, quote};
 use crate::Result;
@@ -16,15 +16,15 @@ use crate::machine::{Probe, System};
 /// ```
 #[function("mysql.get_master_status", reads)]
 pub struct GetMasterStatus {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GetMasterStatus {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(server.tell(machine, "SHOW MASTER STATUS", &[])?.into_iter().next().unwrap_or_default())
     }
 }
@@ -36,15 +36,15 @@ impl Function for GetMasterStatus {
 /// ```
 #[function("mysql.get_slave_status", reads)]
 pub struct GetSlaveStatus {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for GetSlaveStatus {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(server.tell(machine, "SHOW SLAVE STATUS", &[])?.into_iter().next().unwrap_or_default())
     }
 }
@@ -60,15 +60,15 @@ pub struct PluginAdd {
     name: String,
     /// The file of it; its name with `.so` unless given.
     soname: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for PluginAdd {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         if plugin(machine, &server, &self.name)?.is_some() {
             return Ok(true);
         }
@@ -88,15 +88,15 @@ impl Function for PluginAdd {
 pub struct PluginRemove {
     /// The plugin's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for PluginRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         if plugin(machine, &server, &self.name)?.is_some() {
             server.tell(machine, &format!("UNINSTALL PLUGIN {}", quote::identifier(&self.name)), &[])?;
         }
@@ -113,15 +113,15 @@ impl Function for PluginRemove {
 pub struct PluginStatus {
     /// The plugin's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for PluginStatus {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(plugin(machine, &server, &self.name)?.unwrap_or_default())
     }
 }
@@ -133,15 +133,15 @@ impl Function for PluginStatus {
 /// ```
 #[function("mysql.plugins_list", reads)]
 pub struct PluginsList {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for PluginsList {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let rows = server.tell(
             machine,
             "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM information_schema.ALL_PLUGINS",
@@ -166,15 +166,15 @@ impl Function for PluginsList {
 /// ```
 #[function("mysql.processlist", reads)]
 pub struct Processlist {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for Processlist {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(server.tell(machine, "SHOW FULL PROCESSLIST", &[])?)
     }
 }
@@ -186,15 +186,15 @@ impl Function for Processlist {
 /// ```
 #[function("mysql.showglobal", reads)]
 pub struct Showglobal {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for Showglobal {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(server.tell(machine, "SHOW GLOBAL VARIABLES", &[])?)
     }
 }
@@ -206,15 +206,15 @@ impl Function for Showglobal {
 /// ```
 #[function("mysql.showvariables", reads)]
 pub struct Showvariables {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for Showvariables {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(server.tell(machine, "SHOW VARIABLES", &[])?)
     }
 }
@@ -226,15 +226,15 @@ impl Function for Showvariables {
 /// ```
 #[function("mysql.slave_lag", reads)]
 pub struct SlaveLag {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for SlaveLag {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let rows = server.tell(machine, "SHOW SLAVE STATUS", &[])?;
         let Some(row) = rows.first() else { return Ok((-1).into()) };
         if text(row, "Slave_IO_Running") != "Yes" {
@@ -252,15 +252,15 @@ impl Function for SlaveLag {
 /// ```
 #[function("mysql.status", reads)]
 pub struct Status {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for Status {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let rows = server.tell(machine, "SHOW STATUS", &[])?;
         let pair = |row: &Map| (text(row, "Variable_name").into(), text(row, "Value").into());
         Ok(rows.iter().map(pair).collect())
@@ -274,15 +274,15 @@ impl Function for Status {
 /// ```
 #[function("mysql.version", reads)]
 pub struct Version {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for Version {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(account::Version::ask(machine, &server)?.text)
     }
 }

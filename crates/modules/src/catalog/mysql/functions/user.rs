@@ -4,7 +4,7 @@ use rocksalt_core::Map;
 use rocksalt_macros::function;
 
 use super::super::account::{self, AccountLogin, NATIVE, Version};
-use super::super::client::MysqlServer;
+use super::super::client::Connection;
 use super::super::sql::text;
 use super::super::states::native;
 use super::super::{Function, quote};
@@ -38,15 +38,15 @@ pub struct UserChpass {
     /// Accepted for Salt's sake: the server knows where it keeps the hash.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserChpass {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
         let version = Version::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
@@ -87,15 +87,15 @@ pub struct UserCreate {
     /// The plugin that checks the password.
     #[default(native())]
     auth_plugin: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
         let version = Version::ask(machine, &server)?;
         if account::find(machine, &server, &self.user, &self.host)?.is_some() {
@@ -133,15 +133,15 @@ pub struct UserExists {
     unix_socket: Flag,
     /// The column that has the hash.
     password_column: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let version = Version::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
         let login = AccountLogin::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
@@ -164,15 +164,15 @@ pub struct UserInfo {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserInfo {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(account::find(machine, &server, &self.user, &self.host)?)
     }
 }
@@ -184,15 +184,15 @@ impl Function for UserInfo {
 /// ```
 #[function("mysql.user_list", reads)]
 pub struct UserList {
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserList {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         Ok(server.tell(machine, "SELECT User, Host FROM mysql.user", &[])?)
     }
 }
@@ -209,15 +209,15 @@ pub struct UserRemove {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for UserRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         if account::find(machine, &server, &self.user, &self.host)?.is_none() {
             return Ok(false);
         }
@@ -238,15 +238,15 @@ pub struct VerifyLogin {
     /// The password.
     #[secret]
     password: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl Function for VerifyLogin {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = MysqlServer::strict(machine, &self.kwargs)?;
+        let server = self.connection.strict(machine)?;
         let server = server.with_user(&self.user, self.password.as_deref());
         match server.ask(machine, "SELECT 1") {
             Ok(_) => Ok(true),

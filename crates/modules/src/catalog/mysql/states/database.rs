@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::client::MysqlServer;
+use super::super::client::{Connection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled, text};
 use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
@@ -31,8 +31,8 @@ pub struct Present {
     character_set: Option<String>,
     /// Its collation.
     collate: Option<String>,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for Present {
@@ -55,7 +55,7 @@ impl Present {
         for name in [&self.character_set, &self.collate].into_iter().flatten() {
             sound(name)?;
         }
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let decision = self.decide(machine, &server)?;
         decided(&server, decision, &[])
     }
@@ -194,8 +194,8 @@ pub const OWN: &[&str] = &["mysql", "information_schema", "performance_schema", 
 pub struct Absent {
     /// The database's name.
     name: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for Absent {
@@ -216,7 +216,7 @@ impl State for Absent {
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let name = &self.name;
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let decision = match find(machine, &server, name)? {
             None => settled(Verdict::good(format!("Database {name} is not present, so it cannot be removed"))),
             Some(_) if OWN.contains(&name.as_str()) => {

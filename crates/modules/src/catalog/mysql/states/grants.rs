@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::account;
-use super::super::client::{MysqlFailure, MysqlServer};
+use super::super::client::{Connection, MysqlFailure, MysqlServer};
 use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad};
@@ -51,8 +51,8 @@ pub struct Present {
     revoke_first: Flag,
     /// How the user must connect: a list of `SSL: true`, `X509: true`, `SUBJECT: …`, `ISSUER: …`, `CIPHER: …`.
     ssl_option: Value,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for Present {
@@ -76,7 +76,7 @@ impl Present {
         let wanted = privileges::wanted(grant)?;
         let object = Object::wanted(database, self.escape.0)?;
         let require = required(&self.ssl_option)?;
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let held = HeldPrivileges::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
         let present = match self.revoke_first.0 {
             true => held.are(&wanted),
@@ -193,8 +193,8 @@ pub struct Absent {
     /// An underscore in the database's name is one; else it stands for any letter.
     #[default(true)]
     escape: Flag,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for Absent {
@@ -217,7 +217,7 @@ impl Absent {
         let Absent { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
         let object = Object::wanted(database, self.escape.0)?;
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let held = HeldPrivileges::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
         let mut taken = held.of(&wanted);
         let option = |privilege: &Privilege| privilege.name == "GRANT OPTION";

@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::client::{MysqlFailure, MysqlServer};
+use super::super::client::{Connection, MysqlFailure, MysqlServer};
 use super::super::reply::Reply;
 use super::super::{answer, sql};
 use super::{Decision, State, Step, Verdict, database};
@@ -50,8 +50,8 @@ pub struct Run {
     check_db_exists: Flag,
     /// Accepted for Salt's sake: the client takes several statements anyway.
     client_flags: Value,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for Run {
@@ -67,7 +67,7 @@ impl State for Run {
 
 impl Run {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<QueryPlan>> {
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let place = ResultPlace::of(&self.output, &self.grain, &self.key);
         let asked = Asked {
             missing: &self.name,
@@ -115,8 +115,8 @@ pub struct RunFile {
     check_db_exists: Flag,
     /// Accepted for Salt's sake: the client takes several statements anyway.
     client_flags: Value,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for RunFile {
@@ -143,7 +143,7 @@ impl RunFile {
         if !there {
             return sql::settled(Verdict::bad(format!("File {} does not exist", self.query_file)));
         }
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let place = ResultPlace::of(&self.output, &self.grain, &self.key);
         let asked = Asked {
             missing: &self.database,

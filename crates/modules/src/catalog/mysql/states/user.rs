@@ -1,10 +1,9 @@
 //! `mysql_user`: accounts, and how they log in.
 
-use rocksalt_core::Map;
 use rocksalt_macros::state;
 
 use super::super::account::{self, AccountLogin, NATIVE, Version};
-use super::super::client::MysqlServer;
+use super::super::client::{Connection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
@@ -45,8 +44,8 @@ pub struct Present {
     /// The plugin that checks the password.
     #[default(native())]
     auth_plugin: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 pub fn native() -> String {
@@ -76,7 +75,7 @@ impl Present {
                 "Either password or password_hash must be specified, unless allow_passwordless is True",
             ));
         }
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let (server, version) = match (Version::ask(machine, &server), &login) {
             // An earlier run, or an earlier step, may have given this very user the password that it shall have.
             (Err(failure), AccountLogin::Password(password)) if failure.is_denied() => {
@@ -179,8 +178,8 @@ pub struct Absent {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// How to reach the server: `connection_host`, `connection_user` …
-    kwargs: Map,
+    #[flatten]
+    connection: Connection,
 }
 
 impl State for Absent {
@@ -201,7 +200,7 @@ impl State for Absent {
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let (name, host) = (&self.name, &self.host);
-        let server = MysqlServer::of(machine, &self.kwargs)?;
+        let server = self.connection.server(machine)?;
         let decision = match account::find(machine, &server, name, host)? {
             None => settled(Verdict::good(format!("User {name}@{host} is not present, so it cannot be removed"))),
             Some(_) => SqlPlan {

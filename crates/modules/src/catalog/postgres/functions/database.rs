@@ -4,7 +4,7 @@ use rocksalt_core::Map;
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, PostgresServer};
+use super::super::client::FunctionConnection;
 use super::super::quote::{identifier, literal, without_commands, word};
 use super::super::sql::text;
 use super::super::states::{databases, give_all, tablespaces};
@@ -29,15 +29,15 @@ pub struct DbAlter {
     owner: Option<String>,
     /// Give the owner all that is in it, too.
     owner_recurse: Flag,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for DbAlter {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let name = identifier(&self.name);
         if let Some(tablespace) = &self.tablespace {
             server.must(machine, &format!("ALTER DATABASE {name} SET TABLESPACE {};", identifier(tablespace)), &[])?;
@@ -78,15 +78,15 @@ pub struct DbCreate {
     owner: Option<String>,
     /// The database that it is a copy of.
     template: Option<String>,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for DbCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let clauses = [
             ("TABLESPACE", self.tablespace.as_deref().map(identifier)),
             ("OWNER", self.owner.as_deref().map(identifier)),
@@ -111,15 +111,15 @@ impl Function for DbCreate {
 pub struct DbExists {
     /// The database's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for DbExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(!databases(machine, &server, Some(&self.name))?.is_empty())
     }
 }
@@ -131,15 +131,15 @@ impl Function for DbExists {
 /// ```
 #[function("postgres.db_list", reads)]
 pub struct DbList {
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for DbList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(by_name(databases(machine, &server, None)?, "Name"))
     }
 }
@@ -153,15 +153,15 @@ impl Function for DbList {
 pub struct DbRemove {
     /// The database's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for DbRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         server.must(machine, &format!("DROP DATABASE {};", identifier(&self.name)), &[])?;
         Ok(true)
     }
@@ -178,15 +178,15 @@ pub struct OwnerTo {
     dbname: String,
     /// The new owner's name.
     ownername: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for OwnerTo {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let on = server.on(&self.dbname);
         on.must(machine, &give_all(machine, &on, &self.dbname, &self.ownername)?, &[])?;
         Ok(true)
@@ -204,15 +204,15 @@ pub struct PsqlQuery {
     query: String,
     /// It may change something.
     write: Flag,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for PsqlQuery {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let query = without_commands(self.query.trim().trim_end_matches(';'))?;
         match self.write.0 {
             true => server.run(machine, query),
@@ -239,15 +239,15 @@ pub struct TablespaceAlter {
     set_option: Option<Map>,
     /// An option to forget.
     reset_option: Option<String>,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for TablespaceAlter {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let name = identifier(&self.name);
         let mut statements = String::new();
         for (key, value) in self.set_option.iter().flat_map(Map::iter) {
@@ -283,15 +283,15 @@ pub struct TablespaceCreate {
     options: Option<Map>,
     /// The owner's name.
     owner: Option<String>,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for TablespaceCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let mut set = Vec::new();
         for (key, value) in self.options.iter().flat_map(Map::iter) {
             let (key, value) = (key.to_string(), value.to_string());
@@ -314,15 +314,15 @@ impl Function for TablespaceCreate {
 pub struct TablespaceExists {
     /// The tablespace's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for TablespaceExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(!tablespaces(machine, &server, Some(&self.name))?.is_empty())
     }
 }
@@ -334,15 +334,15 @@ impl Function for TablespaceExists {
 /// ```
 #[function("postgres.tablespace_list", reads)]
 pub struct TablespaceList {
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for TablespaceList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(by_name(tablespaces(machine, &server, None)?, "Name"))
     }
 }
@@ -356,15 +356,15 @@ impl Function for TablespaceList {
 pub struct TablespaceRemove {
     /// The tablespace's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for TablespaceRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         server.must(machine, &format!("DROP TABLESPACE {};", identifier(&self.name)), &[])?;
         Ok(true)
     }
@@ -377,15 +377,15 @@ impl Function for TablespaceRemove {
 /// ```
 #[function("postgres.version", reads)]
 pub struct Version {
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for Version {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let rows = server.ask(machine, "SELECT pg_catalog.current_setting('server_version') AS version")?;
         Ok(rows.first().map(|row| text(row, "version").to_owned()).unwrap_or_default())
     }

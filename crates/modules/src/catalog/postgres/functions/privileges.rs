@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, PostgresServer};
+use super::super::client::FunctionConnection;
 use super::super::privileges::{self, Kind, Object};
 use crate::Result;
 use crate::catalog::file::Flag;
@@ -30,15 +30,15 @@ pub struct HasPrivileges {
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
     prepend: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for HasPrivileges {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
         object.allows(machine, &server, &self.name, &wanted, self.grant_option.0)
@@ -65,15 +65,15 @@ pub struct PrivilegesGrant {
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
     prepend: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for PrivilegesGrant {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
 
@@ -99,15 +99,15 @@ pub struct PrivilegesList {
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
     prepend: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for PrivilegesList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let object = Object::new(&self.name, &self.object_type, &self.prepend)?;
         if object.kind == Kind::Group {
             let members = object.members(machine, &server)?;
@@ -135,15 +135,15 @@ pub struct PrivilegesRevoke {
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
     prepend: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for PrivilegesRevoke {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
 

@@ -1,25 +1,19 @@
 //! Users and groups.
 
 use rocksalt_core::{Map, Value};
-use rocksalt_macros::function;
+use rocksalt_macros::{arguments, function};
 
 use super::super::Function;
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{FunctionConnection, PostgresServer};
 use super::super::quote::identifier;
 use super::super::role::{self, RoleDifference, RoleSpec};
 use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
 
-/// Makes a group; false if it is there.
-///
-/// ```text
-/// rocksalt '*' postgres.group_create readers
-/// ```
-#[function("postgres.group_create", changes)]
-pub struct GroupCreate {
-    /// The group's name.
-    groupname: String,
+/// What a role may do, and its password.
+#[arguments]
+struct RoleAttributes {
     /// May make databases.
     createdb: Option<bool>,
     /// May make roles.
@@ -36,18 +30,11 @@ pub struct GroupCreate {
     replication: Option<bool>,
     /// The password.
     rolepassword: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
-    groups: Value,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
 }
 
-impl Function for GroupCreate {
-    type Output = bool;
-
-    fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
-        let request = RoleSpec {
+impl RoleAttributes {
+    fn spec<'a>(&'a self, valid_until: Option<&'a str>, groups: Value) -> RoleSpec<'a> {
+        RoleSpec {
             createdb: self.createdb,
             createroles: self.createroles,
             superuser: self.superuser,
@@ -55,12 +42,37 @@ impl Function for GroupCreate {
             inherit: self.inherit,
             login: self.login,
             password: self.rolepassword.as_deref(),
-            encrypted: self.encrypted,
+            encrypted: self.encrypted.clone(),
             refresh_password: true,
-            valid_until: None,
-            groups: self.groups,
-        };
+            valid_until,
+            groups,
+        }
+    }
+}
 
+/// Makes a group; false if it is there.
+///
+/// ```text
+/// rocksalt '*' postgres.group_create readers
+/// ```
+#[function("postgres.group_create", changes)]
+pub struct GroupCreate {
+    /// The group's name.
+    groupname: String,
+    #[flatten]
+    attributes: RoleAttributes,
+    /// Groups that it is in: a list, or a text with commas.
+    groups: Value,
+    #[flatten]
+    connection: FunctionConnection,
+}
+
+impl Function for GroupCreate {
+    type Output = bool;
+
+    fn call(self, machine: &dyn System) -> Result<bool> {
+        let server = self.connection.server(machine)?;
+        let request = self.attributes.spec(None, self.groups);
         if role::find(machine, &server, &self.groupname, false)?.is_some() {
             return Ok(false);
         }
@@ -78,15 +90,15 @@ impl Function for GroupCreate {
 pub struct GroupRemove {
     /// The group's name.
     groupname: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for GroupRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         if role::find(machine, &server, &self.groupname, false)?.is_none() {
             return Ok(false);
         }
@@ -104,47 +116,20 @@ impl Function for GroupRemove {
 pub struct GroupUpdate {
     /// The group's name.
     groupname: String,
-    /// May make databases.
-    createdb: Option<bool>,
-    /// May make roles.
-    createroles: Option<bool>,
-    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    encrypted: Value,
-    /// May log in.
-    login: Option<bool>,
-    /// Has the privileges of its groups.
-    inherit: Option<bool>,
-    /// May do everything.
-    superuser: Option<bool>,
-    /// May replicate.
-    replication: Option<bool>,
-    /// The password.
-    rolepassword: Option<String>,
+    #[flatten]
+    attributes: RoleAttributes,
     /// Groups that it is in: a list, or a text with commas.
     groups: Value,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for GroupUpdate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
-        let request = RoleSpec {
-            createdb: self.createdb,
-            createroles: self.createroles,
-            superuser: self.superuser,
-            replication: self.replication,
-            inherit: self.inherit,
-            login: self.login,
-            password: self.rolepassword.as_deref(),
-            encrypted: self.encrypted,
-            refresh_password: true,
-            valid_until: None,
-            groups: self.groups,
-        };
-
+        let server = self.connection.server(machine)?;
+        let request = self.attributes.spec(None, self.groups);
         let Some(role) = role::find(machine, &server, &self.groupname, false)? else { return Ok(false) };
         let difference = request.update(machine, &server, &self.groupname, &role)?;
         carry_out(machine, &server, &difference)
@@ -160,49 +145,22 @@ impl Function for GroupUpdate {
 pub struct UserCreate {
     /// The user's name.
     username: String,
-    /// May make databases.
-    createdb: Option<bool>,
-    /// May make roles.
-    createroles: Option<bool>,
-    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    encrypted: Value,
-    /// May log in.
-    login: Option<bool>,
-    /// Has the privileges of its groups.
-    inherit: Option<bool>,
-    /// May do everything.
-    superuser: Option<bool>,
-    /// May replicate.
-    replication: Option<bool>,
-    /// The password.
-    rolepassword: Option<String>,
+    #[flatten]
+    attributes: RoleAttributes,
     /// Until when the password holds.
     valid_until: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
     groups: Value,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for UserCreate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
-        let request = RoleSpec {
-            createdb: self.createdb,
-            createroles: self.createroles,
-            superuser: self.superuser,
-            replication: self.replication,
-            inherit: self.inherit,
-            login: self.login,
-            password: self.rolepassword.as_deref(),
-            encrypted: self.encrypted,
-            refresh_password: true,
-            valid_until: self.valid_until.as_deref(),
-            groups: self.groups,
-        };
-
+        let server = self.connection.server(machine)?;
+        let request = self.attributes.spec(self.valid_until.as_deref(), self.groups);
         if role::find(machine, &server, &self.username, false)?.is_some() {
             return Ok(false);
         }
@@ -220,15 +178,15 @@ impl Function for UserCreate {
 pub struct UserRemove {
     /// The user's name.
     username: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for UserRemove {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         if role::find(machine, &server, &self.username, false)?.is_none() {
             return Ok(false);
         }
@@ -246,49 +204,22 @@ impl Function for UserRemove {
 pub struct UserUpdate {
     /// The user's name.
     username: String,
-    /// May make databases.
-    createdb: Option<bool>,
-    /// May make roles.
-    createroles: Option<bool>,
-    /// How the password is kept: `scram-sha-256`, `md5`, or false to leave that to the server.
-    encrypted: Value,
-    /// May log in.
-    login: Option<bool>,
-    /// Has the privileges of its groups.
-    inherit: Option<bool>,
-    /// May do everything.
-    superuser: Option<bool>,
-    /// May replicate.
-    replication: Option<bool>,
-    /// The password.
-    rolepassword: Option<String>,
+    #[flatten]
+    attributes: RoleAttributes,
     /// Until when the password holds.
     valid_until: Option<String>,
     /// Groups that it is in: a list, or a text with commas.
     groups: Value,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for UserUpdate {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
-        let request = RoleSpec {
-            createdb: self.createdb,
-            createroles: self.createroles,
-            superuser: self.superuser,
-            replication: self.replication,
-            inherit: self.inherit,
-            login: self.login,
-            password: self.rolepassword.as_deref(),
-            encrypted: self.encrypted,
-            refresh_password: true,
-            valid_until: self.valid_until.as_deref(),
-            groups: self.groups,
-        };
-
+        let server = self.connection.server(machine)?;
+        let request = self.attributes.spec(self.valid_until.as_deref(), self.groups);
         let Some(role) = role::find(machine, &server, &self.username, false)? else { return Ok(false) };
         let difference = request.update(machine, &server, &self.username, &role)?;
         carry_out(machine, &server, &difference)
@@ -306,15 +237,15 @@ pub struct RoleGet {
     name: String,
     /// With the verifier of the password.
     return_password: Flag,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for RoleGet {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         role::find(machine, &server, &self.name, self.return_password.0)
     }
 }
@@ -328,15 +259,15 @@ impl Function for RoleGet {
 pub struct UserExists {
     /// The role's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for UserExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(role::find(machine, &server, &self.name, false)?.is_some())
     }
 }
@@ -351,15 +282,15 @@ impl Function for UserExists {
 pub struct UserList {
     /// With the verifier of the password.
     return_password: Flag,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for UserList {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         role::list(machine, &server, None, self.return_password.0)
     }
 }

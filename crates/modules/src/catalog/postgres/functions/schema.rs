@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::Function;
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{FunctionConnection, Names, PostgresServer};
 use super::super::quote::{identifier, literal};
 use super::super::sql::text;
 use super::super::states::{extensions, has_language, schemas};
@@ -259,15 +259,15 @@ impl Function for LanguageRemove {
 /// ```
 #[function("postgres.available_extensions", reads)]
 pub struct AvailableExtensions {
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for AvailableExtensions {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(by_name(extensions(machine, &server, "available", None)?, "name"))
     }
 }
@@ -287,15 +287,15 @@ pub struct CreateExtension {
     ext_version: Option<String>,
     /// The version of what was there before extensions were.
     from_version: Option<String>,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for CreateExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let clauses = [
             self.schema.as_deref().map(|schema| format!(" SCHEMA {}", identifier(schema))),
             self.ext_version.as_deref().map(|version| format!(" VERSION {}", literal(version))),
@@ -321,15 +321,15 @@ pub struct DropExtension {
     /// Remove what needs it, too.
     #[default(true)]
     cascade: Flag,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for DropExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         let how = if self.restrict.0 {
             " RESTRICT"
         } else if self.cascade.0 {
@@ -351,15 +351,15 @@ impl Function for DropExtension {
 pub struct GetAvailableExtension {
     /// The extension's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for GetAvailableExtension {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(extensions(machine, &server, "available", Some(&self.name))?.into_iter().next())
     }
 }
@@ -373,15 +373,15 @@ impl Function for GetAvailableExtension {
 pub struct GetInstalledExtension {
     /// The extension's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for GetInstalledExtension {
     type Output = Option<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Option<Map>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(extensions(machine, &server, "pg_extension", Some(&self.name))?.into_iter().next())
     }
 }
@@ -393,15 +393,15 @@ impl Function for GetInstalledExtension {
 /// ```
 #[function("postgres.installed_extensions", reads)]
 pub struct InstalledExtensions {
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for InstalledExtensions {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(by_name(extensions(machine, &server, "pg_extension", None)?, "extname"))
     }
 }
@@ -415,15 +415,15 @@ impl Function for InstalledExtensions {
 pub struct IsAvailableExtension {
     /// The extension's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for IsAvailableExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(!extensions(machine, &server, "available", Some(&self.name))?.is_empty())
     }
 }
@@ -437,15 +437,15 @@ impl Function for IsAvailableExtension {
 pub struct IsInstalledExtension {
     /// The extension's name.
     name: String,
-    /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
-    kwargs: Map,
+    #[flatten]
+    connection: FunctionConnection,
 }
 
 impl Function for IsInstalledExtension {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::Function)?;
+        let server = self.connection.server(machine)?;
         Ok(!extensions(machine, &server, "pg_extension", Some(&self.name))?.is_empty())
     }
 }

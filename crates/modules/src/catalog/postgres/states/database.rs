@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{PostgresServer, StateConnection};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
 use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
@@ -39,9 +39,8 @@ pub struct Present {
     owner_recurse: Flag,
     /// The database that it is a copy of.
     template: Option<String>,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -61,7 +60,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         let encoding = |text: &str| text.to_lowercase().replace(['-', '_'], "");
         let clauses = [
@@ -173,9 +172,8 @@ pub fn give_all(machine: &dyn Probe, server: &PostgresServer, name: &str, owner:
 pub struct Absent {
     /// The database's name.
     name: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -195,7 +193,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
             return settled(Verdict::good(format!("Database {name} is not present, so it cannot be removed")));

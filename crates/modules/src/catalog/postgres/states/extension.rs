@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{PostgresServer, StateConnection};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
 use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
@@ -31,9 +31,8 @@ pub struct Present {
     ext_version: Option<String>,
     /// The version of what was there before extensions were.
     from_version: Option<String>,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -53,7 +52,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         let _ = self.if_not_exists;
         let found = find(machine, &server, "pg_extension", Some(name))?.into_iter().next();
@@ -110,9 +109,8 @@ pub struct Absent {
     restrict: Option<bool>,
     /// Remove what needs it, too; so it is unless one says otherwise.
     cascade: Option<bool>,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -132,7 +130,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         let _ = self.if_exists;
         if find(machine, &server, "pg_extension", Some(name))?.is_empty() {

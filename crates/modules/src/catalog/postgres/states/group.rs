@@ -1,9 +1,9 @@
 //! `postgres_group`: roles that others are in.
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::StateConnection;
 use super::super::quote::identifier;
 use super::super::role::{self, RoleSpec};
 use super::super::sql::{SqlPlan, or_bad, settled};
@@ -45,9 +45,8 @@ pub struct Present {
     refresh_password: Flag,
     /// Groups that it is in: a list, or a text with commas.
     groups: Value,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -67,7 +66,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
         let request = RoleSpec {
@@ -97,9 +96,8 @@ impl Present {
 pub struct Absent {
     /// The group's name.
     name: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -119,7 +117,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         if role::find(machine, &server, name, false)?.is_none() {
             return settled(Verdict::good(format!("Group {name} is not present, so it cannot be removed")));

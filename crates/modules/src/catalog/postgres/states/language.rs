@@ -1,9 +1,8 @@
 //! `postgres_language`: languages that functions are written in.
 
-use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{PostgresServer, StateConnection};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
@@ -22,9 +21,8 @@ use crate::machine::{Probe, System};
 pub struct Present {
     /// The language's name.
     name: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -44,7 +42,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         if has(machine, &server, name)? {
             return settled(Verdict::good(format!("Language {name} is already installed")));
@@ -78,9 +76,8 @@ pub fn has(machine: &dyn Probe, server: &PostgresServer, name: &str) -> Result<b
 pub struct Absent {
     /// The language's name.
     name: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -100,7 +97,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         if !has(machine, &server, name)? {
             return settled(Verdict::good(format!("Language {name} is not present so it cannot be removed")));

@@ -1,9 +1,9 @@
 //! `postgres_privileges`: what roles may do.
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::StateConnection;
 use super::super::privileges::{self, Kind, Object};
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
@@ -39,9 +39,8 @@ pub struct Present {
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
     prepend: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -61,7 +60,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
@@ -107,9 +106,8 @@ pub struct Absent {
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
     prepend: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -129,7 +127,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;

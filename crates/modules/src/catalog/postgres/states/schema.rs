@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{PostgresServer, StateConnection};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
@@ -28,9 +28,8 @@ pub struct Present {
     name: String,
     /// The owner's name.
     owner: Option<String>,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -50,7 +49,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
         let there = find(machine, &server, Some(name))?.into_iter().next();
@@ -104,9 +103,8 @@ pub struct Absent {
     dbname: String,
     /// The schema's name.
     name: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -126,7 +124,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
         let there = find(machine, &server, Some(name))?.into_iter().next();

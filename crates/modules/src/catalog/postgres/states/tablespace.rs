@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::state;
 
-use super::super::client::{Names, PostgresServer};
+use super::super::client::{PostgresServer, StateConnection};
 use super::super::csv;
 use super::super::quote::{identifier, literal, word};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
@@ -33,9 +33,8 @@ pub struct Present {
     options: Option<Map>,
     /// The owner's name.
     owner: Option<String>,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Present {
@@ -56,7 +55,7 @@ impl State for Present {
 
 impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let (name, quoted) = (&self.name, identifier(&self.name));
         let mut options = Vec::new();
         for (key, value) in self.options.iter().flat_map(Map::iter) {
@@ -137,9 +136,8 @@ pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) ->
 pub struct Absent {
     /// The tablespace's name.
     name: String,
-    /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
-    /// `db_port`.
-    kwargs: Map,
+    #[flatten]
+    connection: StateConnection,
 }
 
 impl State for Absent {
@@ -159,7 +157,7 @@ impl State for Absent {
 
 impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
-        let server = PostgresServer::of(machine, &self.kwargs, Names::State)?;
+        let server = self.connection.server(machine)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
             return settled(Verdict::good(format!("Tablespace {name} is not present, so it cannot be removed")));

@@ -5,7 +5,6 @@ use rocksalt_macros::{arguments, function};
 
 use super::super::{ServiceAction, ServiceOptions, provider};
 use crate::Result;
-use crate::catalog::Function;
 use crate::catalog::file::Flag;
 use crate::machine::System;
 
@@ -35,83 +34,78 @@ impl Acting {
         }
     }
 
-    fn act(&self, machine: &dyn System, act: ServiceAction) -> Result<bool> {
+    fn act(self, machine: &dyn System, act: ServiceAction) -> Result<bool> {
         // Salt does not wait for this one.
         let how = self.how(act == ServiceAction::ForceReload);
         provider(machine, Some(&self.name))?.act(machine, act, &self.name, &how).map(|()| true)
     }
 
-    fn set_boot(&self, machine: &dyn System, enable: bool) -> Result<bool> {
+    fn set_boot(self, machine: &dyn System, enable: bool) -> Result<bool> {
         provider(machine, Some(&self.name))?.set_boot(machine, &self.name, enable, &self.how(false)).map(|()| true)
     }
 }
 
-macro_rules! acts {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name(Acting);
+/// Makes a service not start with the system.
+///
+/// ```text
+/// rocksalt '*' service.disable sshd
+/// ```
+#[function("service.disable", changes, call = Acting::set_boot(false) -> bool)]
+pub struct Disable(Acting);
 
-            impl Function for $name {
-                type Output = bool;
+/// Makes a service start with the system.
+///
+/// ```text
+/// rocksalt '*' service.enable sshd
+/// ```
+#[function("service.enable", changes, call = Acting::set_boot(true) -> bool)]
+pub struct Enable(Acting);
 
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    ($act)(&self.0, machine)
-                }
-            }
-        )+
-    };
-}
+/// Makes a service read its configuration anew, or restarts it if it can't.
+///
+/// ```text
+/// rocksalt '*' service.force_reload sshd
+/// ```
+#[function("service.force_reload", changes, call = Acting::act(ServiceAction::ForceReload) -> bool)]
+pub struct ForceReload(Acting);
 
-acts! {
-    /// Makes a service not start with the system.
-    ///
-    /// ```text
-    /// rocksalt '*' service.disable sshd
-    /// ```
-    Disable = "service.disable", |it: &Acting, machine: &dyn System| it.set_boot(machine, false);
-    /// Makes a service start with the system.
-    ///
-    /// ```text
-    /// rocksalt '*' service.enable sshd
-    /// ```
-    Enable = "service.enable", |it: &Acting, machine: &dyn System| it.set_boot(machine, true);
-    /// Makes a service read its configuration anew, or restarts it if it can't.
-    ///
-    /// ```text
-    /// rocksalt '*' service.force_reload sshd
-    /// ```
-    ForceReload = "service.force_reload", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::ForceReload);
-    /// Stops a service and starts it again, as two things.
-    ///
-    /// ```text
-    /// rocksalt '*' service.full_restart sshd
-    /// ```
-    FullRestart = "service.full_restart", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::FullRestart);
-    /// Makes a service read its configuration anew.
-    ///
-    /// ```text
-    /// rocksalt '*' service.reload sshd
-    /// ```
-    Reload = "service.reload", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Reload);
-    /// Restarts a service.
-    ///
-    /// ```text
-    /// rocksalt '*' service.restart sshd
-    /// ```
-    Restart = "service.restart", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Restart);
-    /// Starts a service.
-    ///
-    /// ```text
-    /// rocksalt '*' service.start sshd
-    /// rocksalt '*' service.start sshd unmask=True
-    /// ```
-    Start = "service.start", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Start);
-    /// Stops a service.
-    ///
-    /// ```text
-    /// rocksalt '*' service.stop sshd
-    /// ```
-    Stop = "service.stop", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::Stop);
-}
+/// Stops a service and starts it again, as two things.
+///
+/// ```text
+/// rocksalt '*' service.full_restart sshd
+/// ```
+#[function("service.full_restart", changes, call = Acting::act(ServiceAction::FullRestart) -> bool)]
+pub struct FullRestart(Acting);
+
+/// Makes a service read its configuration anew.
+///
+/// ```text
+/// rocksalt '*' service.reload sshd
+/// ```
+#[function("service.reload", changes, call = Acting::act(ServiceAction::Reload) -> bool)]
+pub struct Reload(Acting);
+
+/// Restarts a service.
+///
+/// ```text
+/// rocksalt '*' service.restart sshd
+/// ```
+#[function("service.restart", changes, call = Acting::act(ServiceAction::Restart) -> bool)]
+pub struct Restart(Acting);
+
+/// Starts a service.
+///
+/// ```text
+/// rocksalt '*' service.start sshd
+/// rocksalt '*' service.start sshd unmask=True
+/// ```
+#[function("service.start", changes, call = Acting::act(ServiceAction::Start) -> bool)]
+pub struct Start(Acting);
+
+/// Stops a service.
+///
+/// ```text
+/// rocksalt '*' service.stop sshd
+/// ```
+#[function("service.stop", changes, call = Acting::act(ServiceAction::Stop) -> bool)]
+pub struct Stop(Acting);

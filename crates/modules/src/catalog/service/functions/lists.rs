@@ -8,60 +8,57 @@ use crate::catalog::Function;
 use crate::machine::System;
 use crate::{Error, Result};
 
-macro_rules! lists {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $list:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, reads)]
-            pub struct $name {}
+fn all(machine: &dyn System) -> Result<Vec<String>> {
+    provider(machine, None)?.all(machine)
+}
 
-            impl Function for $name {
-                type Output = Vec<String>;
-
-                fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-                    ($list)(machine)
-                }
-            }
-        )+
-    };
+fn running(machine: &dyn System) -> Result<Vec<String>> {
+    provider(machine, None)?.running(machine)
 }
 
 fn at_boot(machine: &dyn System, wanted: Boot) -> Result<Vec<String>> {
     provider(machine, None)?.at_boot(machine, wanted)
 }
 
-lists! {
-    /// All services.
-    ///
-    /// ```text
-    /// rocksalt '*' service.get_all
-    /// ```
-    GetAll = "service.get_all", |machine: &dyn System| provider(machine, None)?.all(machine);
-    /// The services that don't start with the system.
-    ///
-    /// ```text
-    /// rocksalt '*' service.get_disabled
-    /// ```
-    GetDisabled = "service.get_disabled", |machine: &dyn System| at_boot(machine, Boot::Disabled);
-    /// The services that start with the system.
-    ///
-    /// ```text
-    /// rocksalt '*' service.get_enabled
-    /// ```
-    GetEnabled = "service.get_enabled", |machine: &dyn System| at_boot(machine, Boot::Enabled);
-    /// The services that run.
-    ///
-    /// ```text
-    /// rocksalt '*' service.get_running
-    /// ```
-    GetRunning = "service.get_running", |machine: &dyn System| provider(machine, None)?.running(machine);
-    /// The services that can be neither enabled nor disabled.
-    ///
-    /// ```text
-    /// rocksalt '*' service.get_static
-    /// ```
-    GetStatic = "service.get_static", |machine: &dyn System| at_boot(machine, Boot::Static);
-}
+/// All services.
+///
+/// ```text
+/// rocksalt '*' service.get_all
+/// ```
+#[function("service.get_all", reads, call = all -> Vec<String>)]
+pub struct GetAll {}
+
+/// The services that don't start with the system.
+///
+/// ```text
+/// rocksalt '*' service.get_disabled
+/// ```
+#[function("service.get_disabled", reads, call = at_boot(Boot::Disabled) -> Vec<String>)]
+pub struct GetDisabled {}
+
+/// The services that start with the system.
+///
+/// ```text
+/// rocksalt '*' service.get_enabled
+/// ```
+#[function("service.get_enabled", reads, call = at_boot(Boot::Enabled) -> Vec<String>)]
+pub struct GetEnabled {}
+
+/// The services that run.
+///
+/// ```text
+/// rocksalt '*' service.get_running
+/// ```
+#[function("service.get_running", reads, call = running -> Vec<String>)]
+pub struct GetRunning {}
+
+/// The services that can be neither enabled nor disabled.
+///
+/// ```text
+/// rocksalt '*' service.get_static
+/// ```
+#[function("service.get_static", reads, call = at_boot(Boot::Static) -> Vec<String>)]
+pub struct GetStatic {}
 
 fn only_systemd(machine: &dyn System) -> Result<()> {
     let provider = provider(machine, None)?;

@@ -23,7 +23,11 @@ impl Masking {
         provider.masks().ok_or_else(|| Error::failed("Service masking not available on this minion"))
     }
 
-    fn set(&self, machine: &dyn System, mask: bool) -> Result<bool> {
+    fn masked(self, machine: &dyn System) -> Result<bool> {
+        self.masks(machine)?.masked(machine, &self.name, self.runtime.0)
+    }
+
+    fn set(self, machine: &dyn System, mask: bool) -> Result<bool> {
         let masks = self.masks(machine)?;
         if mask || masks.masked(machine, &self.name, self.runtime.0)? {
             masks.set_mask(machine, &self.name, self.runtime.0, mask)?;
@@ -32,47 +36,30 @@ impl Masking {
     }
 }
 
-macro_rules! masks {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, changes)]
-            pub struct $name(Masking);
+/// Forbids a service to start, by whomever; with systemd only.
+///
+/// ```text
+/// rocksalt '*' service.mask sshd
+/// rocksalt '*' service.mask sshd runtime=True
+/// ```
+#[function("service.mask", changes, call = Masking::set(true) -> bool)]
+pub struct Mask(Masking);
 
-            impl Function for $name {
-                type Output = bool;
+/// Whether a service is forbidden to start.
+///
+/// ```text
+/// rocksalt '*' service.masked sshd
+/// ```
+#[function("service.masked", changes, call = Masking::masked -> bool)]
+pub struct Masked(Masking);
 
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    ($act)(&self.0, machine)
-                }
-            }
-        )+
-    };
-}
-
-masks! {
-    /// Forbids a service to start, by whomever; with systemd only.
-    ///
-    /// ```text
-    /// rocksalt '*' service.mask sshd
-    /// rocksalt '*' service.mask sshd runtime=True
-    /// ```
-    Mask = "service.mask", |it: &Masking, machine: &dyn System| it.set(machine, true);
-    /// Whether a service is forbidden to start.
-    ///
-    /// ```text
-    /// rocksalt '*' service.masked sshd
-    /// ```
-    Masked = "service.masked", |it: &Masking, machine: &dyn System| {
-        it.masks(machine)?.masked(machine, &it.name, it.runtime.0)
-    };
-    /// Allows a service to start again.
-    ///
-    /// ```text
-    /// rocksalt '*' service.unmask sshd
-    /// ```
-    Unmask = "service.unmask", |it: &Masking, machine: &dyn System| it.set(machine, false);
-}
+/// Allows a service to start again.
+///
+/// ```text
+/// rocksalt '*' service.unmask sshd
+/// ```
+#[function("service.unmask", changes, call = Masking::set(false) -> bool)]
+pub struct Unmask(Masking);
 
 /// Has systemd read its unit files anew. Functions and states of `service` do so themselves where it is needed.
 ///

@@ -6,7 +6,7 @@ use rocksalt_macros::{arguments, function};
 use super::super::{provider, status};
 use crate::Result;
 use crate::catalog::Function;
-use crate::machine::{Probe, System};
+use crate::machine::System;
 use crate::text::glob;
 
 /// A service.
@@ -19,58 +19,47 @@ pub struct Service {
     kwargs: Map,
 }
 
-fn available(machine: &dyn Probe, name: &str) -> Result<bool> {
-    provider(machine, Some(name))?.available(machine, name)
+impl Service {
+    fn is_available(self, machine: &dyn System, wanted: bool) -> Result<bool> {
+        Ok(provider(machine, Some(&self.name))?.available(machine, &self.name)? == wanted)
+    }
+
+    fn is_enabled(self, machine: &dyn System, wanted: bool) -> Result<bool> {
+        Ok(provider(machine, Some(&self.name))?.enabled(machine, &self.name)? == wanted)
+    }
 }
 
-fn enabled(machine: &dyn Probe, name: &str) -> Result<bool> {
-    provider(machine, Some(name))?.enabled(machine, name)
-}
+/// Whether there is a service of that name.
+///
+/// ```text
+/// rocksalt '*' service.available sshd
+/// ```
+#[function("service.available", reads, call = Service::is_available(true) -> bool)]
+pub struct Available(Service);
 
-macro_rules! questions {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $ask:expr;)+) => {
-        $(
-            $(#[$doc])+
-            #[function($function, reads)]
-            pub struct $name(Service);
+/// Whether a service does not start with the system.
+///
+/// ```text
+/// rocksalt '*' service.disabled sshd
+/// ```
+#[function("service.disabled", reads, call = Service::is_enabled(false) -> bool)]
+pub struct Disabled(Service);
 
-            impl Function for $name {
-                type Output = bool;
+/// Whether a service starts with the system.
+///
+/// ```text
+/// rocksalt '*' service.enabled sshd
+/// ```
+#[function("service.enabled", reads, call = Service::is_enabled(true) -> bool)]
+pub struct Enabled(Service);
 
-                fn call(self, machine: &dyn System) -> Result<bool> {
-                    ($ask)(machine, &self.0.name)
-                }
-            }
-        )+
-    };
-}
-
-questions! {
-    /// Whether there is a service of that name.
-    ///
-    /// ```text
-    /// rocksalt '*' service.available sshd
-    /// ```
-    Available = "service.available", |machine: &dyn System, name: &str| available(machine, name);
-    /// Whether a service does not start with the system.
-    ///
-    /// ```text
-    /// rocksalt '*' service.disabled sshd
-    /// ```
-    Disabled = "service.disabled", |machine: &dyn System, name: &str| Ok(!enabled(machine, name)?);
-    /// Whether a service starts with the system.
-    ///
-    /// ```text
-    /// rocksalt '*' service.enabled sshd
-    /// ```
-    Enabled = "service.enabled", |machine: &dyn System, name: &str| enabled(machine, name);
-    /// Whether there is no service of that name.
-    ///
-    /// ```text
-    /// rocksalt '*' service.missing sshd
-    /// ```
-    Missing = "service.missing", |machine: &dyn System, name: &str| Ok(!available(machine, name)?);
-}
+/// Whether there is no service of that name.
+///
+/// ```text
+/// rocksalt '*' service.missing sshd
+/// ```
+#[function("service.missing", reads, call = Service::is_available(false) -> bool)]
+pub struct Missing(Service);
 
 /// Whether systemd is there but does not run, as in a chroot: services can be enabled, but not started.
 ///
