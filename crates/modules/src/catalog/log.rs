@@ -33,7 +33,7 @@ macro_rules! levels {
     ($($(#[$doc:meta])+ $name:ident = $function:literal;)+) => {
         $(
             $(#[$doc])+
-            #[function($function, changes)]
+            #[function($function, reads, repeatable)]
             pub struct $name(#[allow(dead_code, reason = "nobody reads it")] Message);
 
             impl Function for $name {

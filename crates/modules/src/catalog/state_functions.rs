@@ -253,7 +253,7 @@ answers!(Highstate, |self| self.options.request(StateVerb::Apply, Vec::new()));
 /// ```text
 /// rocksalt web1 state.show_highstate
 /// ```
-#[function("state.show_highstate", reads, repeatable)]
+#[function("state.show_highstate", reads)]
 pub struct ShowHighstate {
     #[flatten]
     options: FileArguments,
@@ -266,7 +266,7 @@ answers!(ShowHighstate, |self| self.options.request(StateVerb::ShowHigh, Vec::ne
 /// ```text
 /// rocksalt web1 state.show_lowstate
 /// ```
-#[function("state.show_lowstate", reads, repeatable)]
+#[function("state.show_lowstate", reads)]
 pub struct ShowLowstate {
     #[flatten]
     options: FileArguments,

@@ -107,7 +107,7 @@ impl Function for Gunzip {
 /// ```text
 /// rocksalt '*' archive.list salt://tool-1.2.tar.gz verbose=True
 /// ```
-#[function("archive.list", reads)]
+#[function("archive.list", changes)]
 pub struct List {
     /// `salt://…`, `http(s)://…` or a path on the target.
     name: String,
@@ -166,7 +166,7 @@ impl Function for List {
 /// ```text
 /// rocksalt '*' archive.is_encrypted salt://tool.zip
 /// ```
-#[function("archive.is_encrypted", reads)]
+#[function("archive.is_encrypted", changes)]
 pub struct IsEncrypted {
     /// `salt://…`, `http(s)://…` or a path on the target.
     name: String,

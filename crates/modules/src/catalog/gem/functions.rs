@@ -86,7 +86,7 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' gem.list ra
 /// ```
-#[function("gem.list", reads)]
+#[function("gem.list", changes)]
 pub struct List {
     /// Only those whose names begin so.
     #[default]
@@ -160,7 +160,7 @@ impl Function for SourcesRemove {
 /// ```text
 /// rocksalt '*' gem.sources_list
 /// ```
-#[function("gem.sources_list", reads)]
+#[function("gem.sources_list", changes)]
 pub struct SourcesList {
     /// The gem program.
     gem_bin: Option<String>,

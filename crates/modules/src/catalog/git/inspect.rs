@@ -104,7 +104,7 @@ git_function! {
     /// ```text
     /// rocksalt '*' git.rev_parse /srv/app rev=HEAD opts='--verify'
     /// ```
-    RevParse = "git.rev_parse" reads, options, String;
+    RevParse = "git.rev_parse" changes, options, String;
     {
         /// The branch, tag or commit.
         rev: Option<String>,
@@ -157,7 +157,7 @@ git_function! {
     /// ```text
     /// rocksalt '*' git.diff /srv/app HEAD~1 HEAD paths=README
     /// ```
-    Diff = "git.diff" reads, options, String;
+    Diff = "git.diff" changes, options, String;
     {
         /// The first commit.
         item1: Option<String>,
@@ -203,7 +203,7 @@ git_function! {
     /// ```text
     /// rocksalt '*' git.merge_base /srv/app '[main, dev]' is_ancestor=True
     /// ```
-    MergeBase = "git.merge_base" reads, options, Value;
+    MergeBase = "git.merge_base" changes, options, Value;
     {
         /// The commits: a list, or with commas between them.
         refs: Vec<String>,

@@ -90,7 +90,7 @@ git_function! {
     /// ```text
     /// rocksalt '*' git.ls_remote /srv/app origin main
     /// ```
-    LsRemote = "git.ls_remote" reads, remote(address), Map;
+    LsRemote = "git.ls_remote" changes, remote(address), Map;
     {
         /// The repository that `remote` is a name in.
         cwd: Option<String>,

@@ -82,7 +82,7 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' npm.list dir=/srv/app
 /// ```
-#[function("npm.list", reads)]
+#[function("npm.list", changes)]
 pub struct List {
     /// Only this one.
     pkg: Option<String>,
@@ -136,7 +136,7 @@ impl Function for CacheClean {
 /// ```text
 /// rocksalt '*' npm.cache_list
 /// ```
-#[function("npm.cache_list", reads)]
+#[function("npm.cache_list", changes)]
 pub struct CacheList {
     /// The user to run as.
     runas: Option<String>,

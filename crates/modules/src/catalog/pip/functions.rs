@@ -120,7 +120,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.list bin_env=/srv/app/venv
     /// ```
-    List = "pip.list" reads, Map, {
+    List = "pip.list" changes, Map, {
         /// Only those whose names begin so.
         prefix: Option<String>,
     }
@@ -138,7 +138,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.freeze bin_env=/srv/app/venv
     /// ```
-    Freeze = "pip.freeze" reads, Vec<String>, {}
+    Freeze = "pip.freeze" changes, Vec<String>, {}
     |self, machine, tool| { freeze(machine, &tool) }
 }
 
@@ -152,7 +152,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.version
     /// ```
-    Version = "pip.version" reads, String, {}
+    Version = "pip.version" changes, String, {}
     |self, machine, tool| {
         let text = looking(&tool).text(machine, &["--version"])?;
         Ok(text.split_whitespace().nth(1).unwrap_or_default().to_owned())
@@ -165,7 +165,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.is_installed gunicorn
     /// ```
-    IsInstalled = "pip.is_installed" reads, bool, {
+    IsInstalled = "pip.is_installed" changes, bool, {
         /// The package.
         pkgname: String,
     }
@@ -178,7 +178,7 @@ asking! {
     /// ```text
     /// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
     /// ```
-    ListUpgrades = "pip.list_upgrades" reads, Map, {}
+    ListUpgrades = "pip.list_upgrades" changes, Map, {}
     |self, machine, tool| {
         let one = |[name, _, latest, kind]: [String; 4]| (name.into(), format!("{latest} [{kind}]").into());
         Ok(find::outdated(machine, &tool)?.into_iter().map(one).collect())

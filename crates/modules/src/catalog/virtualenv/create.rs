@@ -161,7 +161,7 @@ impl Function for Create {
 /// ```text
 /// rocksalt '*' virtualenv.get_site_packages /srv/app/venv
 /// ```
-#[function("virtualenv.get_site_packages", reads)]
+#[function("virtualenv.get_site_packages", changes)]
 pub struct GetSitePackages {
     /// The environment.
     venv: String,

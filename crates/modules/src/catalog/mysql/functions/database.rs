@@ -47,7 +47,7 @@ impl Function for AlterDb {
 /// rocksalt '*' mysql.db_check shop
 /// rocksalt '*' mysql.db_check shop orders
 /// ```
-#[function("mysql.db_check", reads)]
+#[function("mysql.db_check", changes)]
 pub struct DbCheck {
     /// The database's name.
     name: String,

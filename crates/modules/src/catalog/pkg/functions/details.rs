@@ -215,7 +215,7 @@ impl Function for ListHolds {
 /// rocksalt '*' pkg.list_repo_pkgs bash
 /// rocksalt '*' pkg.list_repo_pkgs bash zsh
 /// ```
-#[function("pkg.list_repo_pkgs", reads)]
+#[function("pkg.list_repo_pkgs", changes)]
 pub struct ListRepoPkgs {
     /// Names.
     #[rest]

@@ -33,10 +33,10 @@ impl Masking {
 }
 
 macro_rules! masks {
-    ($($(#[$doc:meta])+ $name:ident = $function:literal, $act:expr;)+) => {
+    ($($(#[$doc:meta])+ $name:ident = $function:literal $nature:ident, $act:expr;)+) => {
         $(
             $(#[$doc])+
-            #[function($function, changes)]
+            #[function($function, $nature)]
             pub struct $name(Masking);
 
             impl Function for $name {
@@ -57,13 +57,13 @@ masks! {
     /// rocksalt '*' service.mask sshd
     /// rocksalt '*' service.mask sshd runtime=True
     /// ```
-    Mask = "service.mask", |it: &Masking, machine: &dyn System| it.set(machine, true);
+    Mask = "service.mask" changes, |it: &Masking, machine: &dyn System| it.set(machine, true);
     /// Whether a service is forbidden to start.
     ///
     /// ```text
     /// rocksalt '*' service.masked sshd
     /// ```
-    Masked = "service.masked", |it: &Masking, machine: &dyn System| {
+    Masked = "service.masked" reads, |it: &Masking, machine: &dyn System| {
         it.masks(machine)?.masked(machine, &it.name, it.runtime.0)
     };
     /// Allows a service to start again.
@@ -71,7 +71,7 @@ masks! {
     /// ```text
     /// rocksalt '*' service.unmask sshd
     /// ```
-    Unmask = "service.unmask", |it: &Masking, machine: &dyn System| it.set(machine, false);
+    Unmask = "service.unmask" changes, |it: &Masking, machine: &dyn System| it.set(machine, false);
 }
 
 /// Has systemd read its unit files anew. Functions and states of `service` do so themselves where it is needed.
