@@ -1,4 +1,4 @@
-//! `log`: lines that state files leave for whoever debugs them.
+//! `log`: log lines of state files.
 //!
 //! Salt writes them to the minion's log. There is none here: the functions say `True`, so that files
 //! that use them work.
@@ -48,43 +48,43 @@ macro_rules! levels {
 }
 
 levels! {
-    /// Takes a line about something that can't go on.
+    /// Accepts a log line of level `critical`.
     ///
     /// ```text
     /// rocksalt '*' log.critical 'the disk is gone'
     /// ```
     Critical = "log.critical";
-    /// Takes a line for whoever debugs a state file.
+    /// Accepts a log line of level `debug`.
     ///
     /// ```text
     /// rocksalt '*' log.debug 'the map is loaded'
     /// ```
     Debug = "log.debug";
-    /// Takes a line about something that went wrong.
+    /// Accepts a log line of level `error`.
     ///
     /// ```text
     /// rocksalt '*' log.error 'there is no such package'
     /// ```
     Error = "log.error";
-    /// Takes a line about an exception.
+    /// Accepts a log line about an exception.
     ///
     /// ```text
     /// rocksalt '*' log.exception 'it was not caught'
     /// ```
     Exception = "log.exception";
-    /// Takes a line that is good to know.
+    /// Accepts a log line of level `info`.
     ///
     /// ```text
     /// rocksalt '*' log.info 'version 2 is in use'
     /// ```
     Info = "log.info";
-    /// Takes a line about the smallest of steps.
+    /// Accepts a log line of level `trace`.
     ///
     /// ```text
     /// rocksalt '*' log.trace 'in the loop'
     /// ```
     Trace = "log.trace";
-    /// Takes a line about something that may go wrong.
+    /// Accepts a log line of level `warning`.
     ///
     /// ```text
     /// rocksalt '*' log.warning 'this pillar key is old'

@@ -10,14 +10,14 @@ use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[entry::<FullData>(), entry::<Publish>(), entry::<Runner>()];
 
-/// How many seconds are waited for the others unless told.
+/// How many seconds are waited for the others by default.
 pub const PATIENCE: u32 = 5;
 
 fn patience() -> u32 {
     PATIENCE
 }
 
-/// Runs a function on other targets and gives what each answered.
+/// Runs a function on other targets and returns what each answered.
 ///
 /// Only what the controller's rules for peers allow: by default nothing.
 ///
@@ -31,18 +31,18 @@ pub struct Publish {
     tgt: String,
     /// The function.
     fun: String,
-    /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
+    /// Its arguments: a list, or a comma-separated text; `name=value` goes by name.
     arg: Value,
     /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
     #[default("glob")]
     tgt_type: String,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     returner: Value,
     /// How long to wait, in seconds.
     #[default(patience())]
     timeout: u32,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     via_master: Value,
 }
@@ -67,12 +67,12 @@ pub struct FullData {
     tgt: String,
     /// The function.
     fun: String,
-    /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
+    /// Its arguments: a list, or a comma-separated text; `name=value` goes by name.
     arg: Value,
     /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
     #[default("glob")]
     tgt_type: String,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     returner: Value,
     /// How long to wait, in seconds.

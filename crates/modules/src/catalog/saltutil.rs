@@ -184,14 +184,14 @@ impl Function for KillAllJobs {
     }
 }
 
-/// Has the target gather its grains anew.
+/// Gathers the target's grains again.
 ///
 /// ```text
 /// rocksalt '*' saltutil.refresh_grains
 /// ```
 #[function("saltutil.refresh_grains", changes)]
 pub struct RefreshGrains {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -212,7 +212,7 @@ impl Function for RefreshGrains {
 /// ```
 #[function("saltutil.refresh_modules", changes, also("saltutil.refresh_beacons", "saltutil.refresh_matchers"))]
 pub struct RefreshModules {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -232,13 +232,13 @@ impl Function for RefreshModules {
 /// ```
 #[function("saltutil.refresh_pillar", changes, also("saltutil.pillar_refresh"))]
 pub struct RefreshPillar {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     wait: bool,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     timeout: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     clean_cache: Value,
 }
@@ -267,7 +267,7 @@ impl Function for ListExtmods {
     }
 }
 
-/// Gives what was synchronised: nothing, since nothing has to be sent to targets.
+/// Returns what was synchronised: nothing, since nothing has to be sent to targets.
 ///
 /// ```text
 /// rocksalt '*' saltutil.sync_modules
@@ -298,19 +298,19 @@ impl Function for ListExtmods {
     )
 )]
 pub struct Sync {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     saltenv: Value,
     /// Gather the grains anew.
     #[default(true)]
     refresh: bool,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_whitelist: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_blacklist: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     clean_pillar_cache: bool,
 }
@@ -326,26 +326,26 @@ impl Function for Sync {
     }
 }
 
-/// Gives what was synchronised: nothing of any kind, since nothing has to be sent to targets.
+/// Returns what was synchronised: nothing of any kind, since nothing has to be sent to targets.
 ///
 /// ```text
 /// rocksalt '*' saltutil.sync_all
 /// ```
 #[function("saltutil.sync_all", changes)]
 pub struct SyncAll {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     saltenv: Value,
     /// Gather the grains anew.
     #[default(true)]
     refresh: bool,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_whitelist: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     extmod_blacklist: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     clean_pillar_cache: bool,
 }
@@ -401,12 +401,12 @@ pub struct Cmd {
     /// What kind of target expression it is.
     #[default("glob")]
     tgt_type: String,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     ret: Value,
     /// Its arguments by name.
     kwarg: Option<Map>,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     ssh: bool,
 }

@@ -39,7 +39,7 @@ impl Serialize for Answer {
 #[arguments]
 #[derive(Default)]
 struct RunArguments {
-    /// Only say what would change.
+    /// Only return what would change.
     test: bool,
     /// Merged over the pillar.
     #[secret]
@@ -74,7 +74,7 @@ struct FileArguments {
     exclude: Value,
     /// The order of steps: `ansible` (Salt's), `justdoit` or `genius`.
     mode: Option<String>,
-    /// Taken for Salt's sake: `queue`, `concurrent` and the like.
+    /// Accepted for compatibility with Salt: `queue`, `concurrent` and the like.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -137,7 +137,7 @@ macro_rules! answers {
 /// ```
 #[function("state.apply", changes, runs_states, whole_machine)]
 pub struct Apply {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -152,7 +152,7 @@ answers!(Apply, |self| self.options.request(StateVerb::Apply, names(&self.mods))
 /// ```
 #[function("state.sls", changes, runs_states, whole_machine)]
 pub struct Sls {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -167,7 +167,7 @@ answers!(Sls, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
 /// ```
 #[function("state.test", reads, runs_states)]
 pub struct Test {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -182,7 +182,7 @@ answers!(Test, |self| StateRequest { test: true, ..self.options.request(StateVer
 /// ```
 #[function("state.show_sls", reads)]
 pub struct ShowSls {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -197,7 +197,7 @@ answers!(ShowSls, |self| self.options.request(StateVerb::ShowHigh, names(&self.m
 /// ```
 #[function("state.show_low_sls", reads)]
 pub struct ShowLowSls {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -212,7 +212,7 @@ answers!(ShowLowSls, |self| self.options.request(StateVerb::ShowLow, names(&self
 /// ```
 #[function("state.check", reads)]
 pub struct Check {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -227,7 +227,7 @@ answers!(Check, |self| self.options.request(StateVerb::Check, names(&self.mods))
 /// ```
 #[function("state.graph", reads)]
 pub struct Graph {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -326,7 +326,7 @@ pub struct SlsId {
     mods: Value,
     #[flatten]
     options: RunArguments,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -342,9 +342,9 @@ struct DataArguments {
     /// The data.
     #[required]
     data: Value,
-    /// Only say what would change.
+    /// Only return what would change.
     test: bool,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

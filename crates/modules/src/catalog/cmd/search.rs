@@ -9,7 +9,7 @@ use super::Function;
 use crate::machine::{Kind, Probe, System};
 use crate::{Error, Result};
 
-/// Where a program is, if it is anywhere in the agent's `PATH`.
+/// The path of a program in the agent's `PATH`, if there is one.
 ///
 /// ```text
 /// rocksalt '*' cmd.which cat
@@ -28,7 +28,7 @@ impl Function for Which {
     }
 }
 
-/// Where the first of several programs is that there is at all.
+/// The path of the first of several programs that exists.
 ///
 /// ```text
 /// rocksalt '*' cmd.which_bin '[pip3, pip, pip-python]'

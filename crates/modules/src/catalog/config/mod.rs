@@ -1,4 +1,4 @@
-//! `config`: what the target was told by its configuration.
+//! `config`: the target's configuration.
 
 mod look;
 
@@ -150,7 +150,7 @@ impl Function for BackupMode {
 /// ```
 #[function("config.gather_bootstrap_script", reads, repeatable)]
 pub struct GatherBootstrapScript {
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     bootstrap: Value,
 }

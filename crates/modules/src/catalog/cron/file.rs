@@ -41,7 +41,7 @@ pub struct File {
     replace: Flag,
     /// Variables for the template that the others stand over.
     defaults: Value,
-    /// Taken and ignored: a crontab has no file to keep a copy of.
+    /// Accepted and ignored: a crontab has no file to keep a copy of.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     backup: Value,
     /// Further arguments are ignored, as in Salt.

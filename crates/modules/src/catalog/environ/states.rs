@@ -33,10 +33,10 @@ pub struct SetEnv {
     false_unsets: Value,
     /// Remove all others.
     clear_all: Value,
-    /// Taken and ignored: nothing else is there to update.
+    /// Accepted and ignored: nothing else is there to update.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     update_minion: Value,
-    /// Only on Windows.
+    /// Only used on Windows.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     permanent: Value,
 }

@@ -27,7 +27,7 @@ pub struct Send {
     tag: String,
     /// What happened, as a map.
     data: Option<Map>,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     preload: Value,
     /// Add the agent's variables: all, or those of a list.
@@ -105,7 +105,7 @@ pub struct FireMaster {
     data: Value,
     /// The event's tag.
     tag: String,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     preload: Value,
 }

@@ -21,7 +21,7 @@ macro_rules! telling {
             name: String,
             /// What happened, as a map.
             data: Value,
-            /// Taken for Salt's sake.
+            /// Accepted for compatibility with Salt, and ignored.
             preload: Value,
             /// Add the agent's variables: all, or those of a list.
             with_env: Value,
@@ -98,7 +98,7 @@ telling! {
 pub struct Wait {
     /// The event's tag.
     name: String,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     sfun: Value,
     /// What happened, as a map.

@@ -1,4 +1,4 @@
-//! Is it there, and what is it?
+//! Whether a path exists, and of which kind it is.
 
 use rocksalt_macros::function;
 
@@ -152,7 +152,7 @@ impl Function for IsHardlink {
 pub struct IsLink {
     /// The path.
     path: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "only Salt's own code gives it")]
     nostat: bool,
 }

@@ -19,9 +19,9 @@ use crate::{Error, Result};
 pub struct Stats {
     /// The path.
     path: String,
-    /// Also give the checksum of this kind.
+    /// Also return the checksum of this kind.
     hash_type: Option<String>,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -68,7 +68,7 @@ impl Function for Stats {
     }
 }
 
-/// What the system's `lstat` gives; nothing if there is no such path.
+/// The result of the system's `lstat`; an empty map if there is no such path.
 ///
 /// ```text
 /// rocksalt '*' file.lstat /path/to/file
@@ -192,7 +192,7 @@ impl Function for Diskusage {
 pub struct GetMode {
     /// The path.
     path: String,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -215,7 +215,7 @@ impl Function for GetMode {
 pub struct GetUid {
     /// The path.
     path: String,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -238,7 +238,7 @@ impl Function for GetUid {
 pub struct GetUser {
     /// The path.
     path: String,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -261,7 +261,7 @@ impl Function for GetUser {
 pub struct GetGid {
     /// The path.
     path: String,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -284,7 +284,7 @@ impl Function for GetGid {
 pub struct GetGroup {
     /// The path.
     path: String,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }

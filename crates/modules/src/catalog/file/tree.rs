@@ -20,9 +20,9 @@ use crate::{Error, Result};
 pub struct Tree {
     /// The directory.
     path: String,
-    /// Go down at most so many directories.
+    /// Descend at most this many directories.
     maxdepth: Option<u32>,
-    /// Give owner, mode and size of each file.
+    /// Return owner, mode and size of each file.
     details: bool,
 }
 

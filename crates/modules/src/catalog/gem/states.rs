@@ -34,7 +34,7 @@ pub struct Installed {
     rdoc: Flag,
     /// As `rdoc`.
     ri: Flag,
-    /// Also early versions.
+    /// Include prereleases.
     pre_releases: Flag,
     /// The proxy.
     proxy: Option<String>,

@@ -34,7 +34,7 @@ pub struct Detached {
     remote: String,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     #[secret]
     password: Option<String>,
@@ -56,7 +56,7 @@ pub struct Detached {
     /// The password for https.
     #[secret]
     https_pass: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
+    /// Accepted and ignored: output is read as UTF-8.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
 }

@@ -130,7 +130,7 @@ git_function! {
 }
 
 git_function! {
-    /// The ref that another one stands for; sets it if there is a value.
+    /// The ref that a symbolic ref points to; sets it if there is a value.
     ///
     /// ```text
     /// rocksalt '*' git.symbolic_ref /srv/app HEAD
@@ -140,7 +140,7 @@ git_function! {
         /// The ref.
         #[rename("ref")]
         reference: String,
-        /// What it shall stand for.
+        /// The ref that it is to point to.
         value: Option<String>,
     }
     |self, machine, git| {
@@ -167,7 +167,7 @@ git_function! {
         no_index: bool,
         /// Compare with what would be committed.
         cached: bool,
-        /// Only these paths: a list, or with commas between them.
+        /// Only these paths: a list, or a comma-separated text.
         paths: Vec<String>,
     }
     |self, machine, git| {
@@ -205,11 +205,11 @@ git_function! {
     /// ```
     MergeBase = "git.merge_base" changes, options, Value;
     {
-        /// The commits: a list, or with commas between them.
+        /// The commits: a list, or a comma-separated text.
         refs: Vec<String>,
         /// The best common commit of all of them.
         octopus: bool,
-        /// Only tell whether the first leads to the second.
+        /// Only return whether the first leads to the second.
         is_ancestor: bool,
         /// Only those that none of the others leads to.
         independent: bool,

@@ -30,7 +30,7 @@ pub fn line(git_opts: &Value, command: &[&str], opts: &Value, rest: &[&str]) -> 
 
 /// A function that runs git in a directory: its own arguments first, then those that all have.
 ///
-/// `plain`: whom to run as; `options`: options too; `remote`: keys and passwords too. The body gets
+/// `plain`: the user to run as; `options`: options too; `remote`: keys and passwords too. The body gets
 /// the machine and git, and its errors are git's.
 macro_rules! git_function {
     (@body $name:ident, $full:literal, $out:ty, $self:ident, $machine:ident, $git:ident, $body:block, $made:expr) => {
@@ -59,12 +59,12 @@ macro_rules! git_function {
             $( $(#[$about])* $field: $type, )*
             /// The user to run git as.
             user: Option<String>,
-            /// Only of use on Windows.
+            /// Only used on Windows.
             #[secret]
             password: rocksalt_core::Value,
-            /// Give nothing instead of a failure.
+            /// Return an empty result instead of an error if git fails.
             ignore_retcode: bool,
-            /// Taken and ignored: output is read as UTF-8.
+            /// Accepted and ignored: output is read as UTF-8.
             output_encoding: rocksalt_core::Value,
         }
         git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
@@ -91,12 +91,12 @@ macro_rules! git_function {
             git_opts: rocksalt_core::Value,
             /// The user to run git as.
             user: Option<String>,
-            /// Only of use on Windows.
+            /// Only used on Windows.
             #[secret]
             password: rocksalt_core::Value,
-            /// Give nothing instead of a failure.
+            /// Return an empty result instead of an error if git fails.
             ignore_retcode: bool,
-            /// Taken and ignored: output is read as UTF-8.
+            /// Accepted and ignored: output is read as UTF-8.
             output_encoding: rocksalt_core::Value,
         }
         git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {
@@ -121,7 +121,7 @@ macro_rules! git_function {
             git_opts: rocksalt_core::Value,
             /// The user to run git as.
             user: Option<String>,
-            /// Only of use on Windows.
+            /// Only used on Windows.
             #[secret]
             password: rocksalt_core::Value,
             /// The private key for ssh, or several: paths, or `salt://…`.
@@ -131,11 +131,11 @@ macro_rules! git_function {
             /// The password for https. It is in no argument and no message.
             #[secret]
             https_pass: Option<String>,
-            /// Give nothing instead of a failure.
+            /// Return an empty result instead of an error if git fails.
             ignore_retcode: bool,
-            /// Which files `salt://` means.
+            /// The environment that `salt://` files are read from.
             saltenv: Option<String>,
-            /// Taken and ignored: output is read as UTF-8.
+            /// Accepted and ignored: output is read as UTF-8.
             output_encoding: rocksalt_core::Value,
         }
         git_function!(@body $name, $full, $out, $self, $machine, $git, $body, {

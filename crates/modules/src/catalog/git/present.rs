@@ -38,11 +38,11 @@ pub struct Present {
     shared: Value,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     #[secret]
     password: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
+    /// Accepted and ignored: output is read as UTF-8.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
 }

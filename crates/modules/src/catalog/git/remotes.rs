@@ -62,7 +62,7 @@ git_function! {
         remote: Option<String>,
         /// Also what doesn't follow from what is there.
         force: bool,
-        /// Pairs of names: a list, or with commas between them.
+        /// Pairs of names: a list, or a comma-separated text.
         refspecs: Vec<String>,
     }
     |self, machine, git| {
@@ -217,9 +217,9 @@ pub struct RemoteRefs {
     /// The password for https. It is in no argument and no message.
     #[secret]
     https_pass: Option<String>,
-    /// Give nothing instead of a failure.
+    /// Return an empty result instead of an error if git fails.
     ignore_retcode: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Only refs that match.
     filter: Option<String>,

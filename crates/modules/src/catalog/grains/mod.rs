@@ -1,4 +1,4 @@
-//! `grains`: what is known of a target, and what somebody wrote down about it.
+//! `grains`: facts about a target, gathered or set.
 
 pub(super) mod filter;
 mod states;
@@ -135,10 +135,10 @@ pub struct Get {
     /// The answer if there is no such grain.
     #[default("")]
     default: Value,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(":")]
     delimiter: String,
-    /// Accepted for Salt's sake: maps always keep their order.
+    /// Accepted for compatibility with Salt: maps always keep their order.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     ordered: Value,
 }

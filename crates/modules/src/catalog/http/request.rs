@@ -59,7 +59,7 @@ pub struct RequestArguments {
     decode: Flag,
     /// As what: `json`, `yaml`, `plain`; else as it says.
     decode_type: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     backend: Value,
 }
 

@@ -133,7 +133,7 @@ pub struct Append {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
@@ -170,7 +170,7 @@ pub struct Insert {
     chain: String,
     /// The place; negative ones count from the end.
     position: i64,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
@@ -212,7 +212,7 @@ pub struct Delete {
     chain: String,
     /// The place.
     position: Option<u32>,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: Option<String>,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
@@ -245,7 +245,7 @@ pub struct Flush {
     /// The table.
     #[default("filter")]
     table: String,
-    /// The chain; all of them unless told.
+    /// The chain; all of them by default.
     #[default]
     chain: String,
     /// `ipv4` or `ipv6`.

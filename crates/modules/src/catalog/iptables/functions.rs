@@ -192,7 +192,7 @@ pub struct Check {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]

@@ -92,7 +92,7 @@ impl Function for IsLoaded {
 pub struct Load {
     /// The module, and its parameters behind it if it has any.
     r#mod: String,
-    /// At each start of the system too.
+    /// At each boot, too.
     persist: Flag,
 }
 
@@ -158,7 +158,7 @@ impl Function for ModList {
 pub struct Remove {
     /// The module.
     r#mod: String,
-    /// At each start of the system too.
+    /// At each boot, too.
     persist: Flag,
     /// With `persist`: leave its line there as a comment.
     #[default(true)]

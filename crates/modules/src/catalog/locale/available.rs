@@ -194,7 +194,7 @@ impl Function for Avail {
 pub struct GenLocale {
     /// The locale; Debian's list has a character set behind it, which is found by itself.
     locale: String,
-    /// Taken for Salt's sake: an error always has all that the program said.
+    /// Accepted for compatibility with Salt: an error always has all that the program said.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     verbose: Flag,
 }

@@ -29,7 +29,7 @@ pub struct FilterBy {
     /// The table; its keys are target expressions.
     #[required]
     lookup: Map,
-    /// What kind of target they are.
+    /// The kind of target expression.
     #[default(compound())]
     tgt_type: String,
     /// The id that is matched; else this target's.
@@ -80,7 +80,7 @@ pub struct SearchBy {
     /// The table: lists of target expressions.
     #[required]
     lookup: Map,
-    /// What kind of target they are.
+    /// The kind of target expression.
     #[default(compound())]
     tgt_type: String,
     /// The id that is matched; else this target's.
@@ -114,7 +114,7 @@ impl Function for SearchBy {
 pub struct Ifelse {
     /// A condition is a target expression, or true or false.
     args: Vec<Value>,
-    /// What kind of target they are.
+    /// The kind of target expression.
     #[default(compound())]
     tgt_type: String,
     /// The id that is matched; else this target's.

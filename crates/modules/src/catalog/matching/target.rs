@@ -71,7 +71,7 @@ impl ById {
 pub struct ByData {
     /// The key, a delimiter and the value.
     tgt: String,
-    /// What stands between the parts.
+    /// The delimiter between the parts.
     #[default(colon())]
     delimiter: String,
 }

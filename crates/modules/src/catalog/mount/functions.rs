@@ -64,13 +64,13 @@ impl Function for Fstab {
 /// ```
 #[function("mount.set_fstab", changes)]
 pub struct SetFstab {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device.
     device: String,
     /// The type of the file system.
     fstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
     /// The fifth field.
@@ -82,7 +82,7 @@ pub struct SetFstab {
     /// The file.
     #[default(fstab_path())]
     config: String,
-    /// Only say what would be done.
+    /// Only return what would be done.
     test: Flag,
     /// Which fields tell that an entry is the one: `auto`, or a name or list.
     match_on: Value,
@@ -118,7 +118,7 @@ impl Function for SetFstab {
 /// ```
 #[function("mount.rm_fstab", changes)]
 pub struct RmFstab {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device.
     device: Option<String>,
@@ -145,7 +145,7 @@ impl Function for RmFstab {
 /// ```
 #[function("mount.is_mounted", reads)]
 pub struct IsMounted {
-    /// Where.
+    /// The mount point.
     name: String,
 }
 

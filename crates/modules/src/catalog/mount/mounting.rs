@@ -68,7 +68,7 @@ pub fn run(machine: &dyn System, command: &Command) -> Result<()> {
 /// ```
 #[function("mount.mount", changes)]
 pub struct Mount {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device; without one, as `/etc/fstab` has it.
     device: Value,
@@ -77,10 +77,10 @@ pub struct Mount {
     /// The type of the file system.
     #[default]
     fstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
-    /// Who mounts it.
+    /// The user to mount as.
     user: Option<String>,
 }
 
@@ -103,14 +103,14 @@ impl Function for Mount {
     }
 }
 
-/// Mounts what is mounted already with other options; mounts it if it isn't.
+/// Remounts with other options; mounts it if it isn't mounted.
 ///
 /// ```text
 /// rocksalt '*' mount.remount /mnt/foo /dev/sdz1 fstype=ext4 opts=ro
 /// ```
 #[function("mount.remount", changes)]
 pub struct Remount {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device.
     device: String,
@@ -119,10 +119,10 @@ pub struct Remount {
     /// The type of the file system.
     #[default]
     fstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
-    /// Who mounts it.
+    /// The user to mount as.
     user: Option<String>,
 }
 
@@ -153,13 +153,13 @@ impl Function for Remount {
 /// ```
 #[function("mount.umount", changes)]
 pub struct Umount {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device, if it is to be unmounted by its own name.
     device: Option<String>,
-    /// Who does it.
+    /// The user to unmount as.
     user: Option<String>,
-    /// Now for new users of it, and for good when nobody uses it any more.
+    /// Detach it now, and clean up when it is no longer busy.
     lazy: Flag,
 }
 

@@ -43,7 +43,7 @@ pub struct Ping {
     host: String,
     /// How many seconds to wait for each answer.
     timeout: Value,
-    /// Only say whether it answered.
+    /// Only return whether it answered.
     return_boolean: bool,
 }
 

@@ -37,7 +37,7 @@ const FRESH: &str = "# Configuration for networking init script being run during
 /// ```
 #[state("network.system")]
 pub struct System {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     #[allow(dead_code, reason = "a step has a name")]
     name: String,
     /// Configure the interfaces at boot.

@@ -205,7 +205,7 @@ impl State for ChainAbsent {
 /// ```
 #[state("nftables.flush")]
 pub struct Flush {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -215,7 +215,7 @@ pub struct Flush {
     /// The table.
     #[default("filter")]
     table: String,
-    /// The chain; all of the table unless told.
+    /// The chain; all of the table by default.
     #[default]
     chain: String,
 }
@@ -274,7 +274,7 @@ impl State for Flush {
 /// ```
 #[state("nftables.set_policy", required("chain", "policy"))]
 pub struct SetPolicy {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]

@@ -150,7 +150,7 @@ impl Function for GetSavedRules {
     }
 }
 
-/// Writes all rules that are in force to a file that `nft -f` takes, and gives its text.
+/// Writes all rules that are in force to a file that `nft -f` takes, and returns its text.
 ///
 /// ```text
 /// rocksalt '*' nftables.save /etc/nftables
@@ -159,7 +159,7 @@ impl Function for GetSavedRules {
 pub struct Save {
     /// The file, if it is not the usual one.
     filename: Option<String>,
-    /// Taken for Salt's sake: all families are saved.
+    /// Accepted for compatibility with Salt: all families are saved.
     #[default("ipv4")]
     family: String,
 }
@@ -360,7 +360,7 @@ pub struct Flush {
     /// The table.
     #[default("filter")]
     table: String,
-    /// The chain; all of them unless told.
+    /// The chain; all of them by default.
     #[default]
     chain: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.

@@ -25,7 +25,7 @@ use crate::{Error, Result};
 /// ```
 #[state("nftables.append", required("chain"))]
 pub struct Append {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -54,7 +54,7 @@ pub struct Append {
 /// ```
 #[state("nftables.insert", required("chain"))]
 pub struct Insert {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -85,7 +85,7 @@ pub struct Insert {
 /// ```
 #[state("nftables.delete", required("chain"))]
 pub struct Delete {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]

@@ -7,7 +7,7 @@ use super::{Function, listed, sound, tool, words};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Installs packages, and gives what npm prints.
+/// Installs packages, and returns what npm prints.
 ///
 /// ```text
 /// rocksalt '*' npm.install coffee-script dir=/srv/app

@@ -144,7 +144,7 @@ pub struct Bootstrap {
     name: String,
     /// The user to run as.
     user: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     silent: Value,
 }
 

@@ -40,7 +40,7 @@ pub struct Get {
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment first.
     saltenv: Option<String>,
-    /// Taken and ignored: values are given as they are.
+    /// Accepted and ignored: values are given as they are.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
@@ -113,7 +113,7 @@ fn missing(key: &Value) -> Error {
 pub struct Item {
     /// Paths into the pillar.
     args: Vec<String>,
-    /// What to give for unknown ones.
+    /// The value to return for unknown ones.
     default: Value,
     /// What stands between the parts of a path.
     delimiter: Option<String>,
@@ -121,7 +121,7 @@ pub struct Item {
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment first.
     saltenv: Option<String>,
-    /// Taken and ignored: values are given as they are.
+    /// Accepted and ignored: values are given as they are.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
@@ -156,7 +156,7 @@ pub fn items(pillar: &Map, paths: Vec<String>, delimiter: &str, default: &Value)
 pub struct Raw {
     /// The key; colons mean nothing here. An unknown one is an empty map.
     key: Value,
-    /// Taken and ignored: values are given as they are.
+    /// Accepted and ignored: values are given as they are.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }
@@ -186,7 +186,7 @@ pub struct Keys {
     /// What stands between the parts of the path.
     #[default(colon())]
     delimiter: String,
-    /// Taken and ignored: values are given as they are.
+    /// Accepted and ignored: values are given as they are.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }

@@ -23,7 +23,7 @@ pub struct Arguments {
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment.
     saltenv: Option<String>,
-    /// Taken and ignored: values are given as they are.
+    /// Accepted and ignored: values are given as they are.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     unmask: Value,
 }

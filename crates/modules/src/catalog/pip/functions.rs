@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// ```
 #[function("pip.install", changes)]
 pub struct Install {
-    /// The packages: a list, or with commas between them. A comma within a version is written as `;`.
+    /// The packages: a list, or a comma-separated text. A comma within a version is written as `;`.
     pkgs: Value,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     #[flatten]
     pip: PipArguments,
@@ -59,7 +59,7 @@ impl Function for Install {
 /// ```
 #[function("pip.uninstall", changes)]
 pub struct Uninstall {
-    /// The packages: a list, or with commas between them.
+    /// The packages: a list, or a comma-separated text.
     #[required]
     pkgs: Value,
     /// The virtual environment, its python, or a pip; else the target's own.
@@ -121,7 +121,7 @@ asking! {
     /// rocksalt '*' pip.list bin_env=/srv/app/venv
     /// ```
     List = "pip.list" changes, Map, {
-        /// Only those whose names begin so.
+        /// Only those whose names begin with this.
         prefix: Option<String>,
     }
     |self, machine, tool| {

@@ -24,7 +24,7 @@ use crate::machine::{Probe, System};
 pub struct Removed {
     /// The package.
     name: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     requirements: Value,
     /// The virtual environment, its python, or a pip; else the target's own.
     bin_env: Option<String>,
@@ -38,7 +38,7 @@ pub struct Removed {
     user: Option<String>,
     /// The directory to run in.
     cwd: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     use_vt: Value,
     /// Further options as they are.
     extra_args: Vec<Value>,
@@ -100,7 +100,7 @@ pub struct Uptodate {
     user: Option<String>,
     /// The directory to run in.
     cwd: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     use_vt: Value,
 }
 

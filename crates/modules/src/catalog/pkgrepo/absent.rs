@@ -25,7 +25,7 @@ pub struct Absent {
     name: String,
     /// The key that goes with it (apt): the file that has it and no other is removed.
     keyid: Value,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

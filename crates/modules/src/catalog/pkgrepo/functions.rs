@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// ```
 #[function("pkg.list_repos", reads)]
 pub struct ListRepos {
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -60,7 +60,7 @@ impl Function for ListRepos {
 pub struct GetRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -84,7 +84,7 @@ fn get(machine: &dyn Probe, repo: &str) -> Result<Map> {
     })
 }
 
-/// Configures a repository, with the arguments of `pkgrepo.managed`, and gives what it is then.
+/// Configures a repository, with the arguments of `pkgrepo.managed`, and returns what it is then.
 ///
 /// ```text
 /// rocksalt '*' pkg.mod_repo 'deb [trusted=yes] file:/srv/repo ./' file=/etc/apt/sources.list.d/own.list
@@ -119,7 +119,7 @@ impl Function for ModRepo {
 pub struct DelRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

@@ -27,7 +27,7 @@ pub struct RoleSpec<'a> {
     /// Set the password whatever it is now.
     pub refresh_password: bool,
     pub valid_until: Option<&'a str>,
-    /// A list, or a text with commas.
+    /// A list, or a comma-separated text.
     pub groups: Value,
 }
 

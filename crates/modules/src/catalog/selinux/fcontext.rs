@@ -247,7 +247,7 @@ impl Function for DeletePolicy {
 pub struct PolicyIsApplied {
     /// The path.
     name: String,
-    /// All that is below it too.
+    /// Include everything below it.
     recursive: Flag,
 }
 
@@ -269,7 +269,7 @@ impl Function for PolicyIsApplied {
 pub struct ApplyPolicy {
     /// The path.
     name: String,
-    /// All that is below it too.
+    /// Include everything below it.
     recursive: Flag,
 }
 

@@ -126,7 +126,7 @@ impl State for Absent {
 pub struct Applied {
     /// The path.
     name: String,
-    /// All that is below it too.
+    /// Include everything below it.
     recursive: Flag,
 }
 

@@ -142,7 +142,7 @@ impl Function for Getconfig {
     }
 }
 
-/// Sets the mode, now and at every boot, and gives the one it is in then.
+/// Sets the mode, now and at every boot, and returns the one it is in then.
 ///
 /// ```text
 /// rocksalt '*' selinux.setenforce enforcing

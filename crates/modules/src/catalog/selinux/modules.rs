@@ -72,7 +72,7 @@ pub struct Module {
     name: String,
     /// `Enabled` or `Disabled`.
     module_state: Value,
-    /// Taken for Salt's sake: today's tools don't know versions.
+    /// Accepted for compatibility with Salt: today's tools don't know versions.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     version: Value,
     /// Install it first.

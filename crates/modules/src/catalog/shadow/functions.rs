@@ -128,7 +128,7 @@ pub struct SetPassword {
     /// The hash, as `shadow.gen_password` makes it.
     #[secret]
     password: String,
-    /// Taken and ignored: the hash never stands on a command line, where all could see it.
+    /// Accepted and ignored: the hash never stands on a command line, where all could see it.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     use_usermod: Value,
 }

@@ -89,11 +89,11 @@ pub struct Boolstr {
     /// The value.
     #[required]
     value: Value,
-    /// What to give if it does.
+    /// The value to return if it does.
     #[default("true")]
     #[rename("true")]
     if_true: Value,
-    /// What to give if it doesn't.
+    /// The value to return if it doesn't.
     #[default("false")]
     #[rename("false")]
     if_false: Value,

@@ -45,7 +45,7 @@ pub struct Deserialize {
     /// The text.
     #[required]
     stream_or_string: Value,
-    /// Taken and ignored: the formats have no options for reading.
+    /// Accepted and ignored: the formats have no options for reading.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

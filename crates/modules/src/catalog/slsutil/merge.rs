@@ -12,7 +12,7 @@ fn misfit(error: merge::NotMaps) -> Error {
     Error::arguments(error.to_string()).hint("both must be maps")
 }
 
-/// Puts a value over another by one of Salt's strategies, and gives the whole.
+/// Puts a value over another by one of Salt's strategies, and returns the whole.
 ///
 /// ```text
 /// rocksalt '*' slsutil.merge '{foo: Foo}' '{bar: Bar}'
@@ -76,7 +76,7 @@ impl Function for MergeAll {
     }
 }
 
-/// Puts a map over another and gives the whole.
+/// Puts a map over another and returns the whole.
 ///
 /// ```text
 /// rocksalt '*' slsutil.update '{foo: Foo}' '{bar: Bar}'

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 pub struct Place {
     /// The path, without `salt://`.
     path: String,
-    /// Which files are meant.
+    /// The environment.
     #[default("base")]
     saltenv: String,
 }
@@ -84,7 +84,7 @@ pub struct Findup {
     /// Names of files; the first that is there wins.
     #[required]
     filenames: Value,
-    /// Which files are meant.
+    /// The environment.
     #[default("base")]
     saltenv: String,
 }

@@ -200,7 +200,7 @@ impl Function for Procs {
 /// ```
 #[function("status.ping_master", reads)]
 pub struct PingMaster {
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     master: Value,
 }
@@ -220,10 +220,10 @@ impl Function for PingMaster {
 /// ```
 #[function("status.master", reads)]
 pub struct Master {
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     master: Value,
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     connected: Value,
 }

@@ -26,7 +26,7 @@ impl Function for GetComputerName {
     }
 }
 
-/// Gives the target another host name, now and for good.
+/// Sets the target's host name, at once and permanently.
 ///
 /// ```text
 /// rocksalt '*' system.set_computer_name web01.example.com
@@ -84,7 +84,7 @@ fn described(line: &str) -> String {
     text
 }
 
-/// Gives the target a name in free words, in `/etc/machine-info`.
+/// Sets the target's description, in `/etc/machine-info`.
 ///
 /// ```text
 /// rocksalt '*' system.set_computer_desc "Ann's laptop"

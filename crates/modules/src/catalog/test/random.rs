@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// ```
 #[function("test.rand_sleep", reads, repeatable)]
 pub struct RandSleep {
-    /// At most so many seconds.
+    /// At most this many seconds.
     #[default(60)]
     max: u32,
 }
@@ -40,7 +40,7 @@ impl Function for RandSleep {
 /// ```
 #[function("test.random_hash", reads, repeatable, also("test.rand_str"))]
 pub struct RandomHash {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "any amount of randomness gives the same length")]
     size: Value,
     /// md5, sha1, sha224, sha256, sha384 or sha512.

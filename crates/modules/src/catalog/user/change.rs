@@ -31,7 +31,7 @@ pub struct Add {
     home: Option<String>,
     /// Its shell.
     shell: Option<String>,
-    /// Whether nobody else may have the number.
+    /// Whether the uid must be unique.
     #[default(true)]
     unique: Flag,
     /// Take a number of those for the system's own users.
@@ -58,7 +58,7 @@ pub struct Add {
     loginclass: Value,
     /// Don't note it in lastlog and faillog.
     nologinit: Flag,
-    /// Not supported: the system that runs is what is changed.
+    /// Not supported: only the running system is changed.
     root: Value,
     /// Whether a group of the same name is made; else as the system is set up.
     usergroup: Option<Flag>,
@@ -124,7 +124,7 @@ impl Function for Delete {
 pub struct Chgroups {
     /// The name.
     name: String,
-    /// The groups, as a list or with commas between them.
+    /// The groups, as a list or a comma-separated text.
     #[required]
     groups: Vec<String>,
     /// Leave the others.
@@ -183,7 +183,7 @@ impl Function for Chhome {
     }
 }
 
-/// Gives a user another name.
+/// Renames a user.
 ///
 /// ```text
 /// rocksalt '*' user.rename alice alicia
@@ -217,7 +217,7 @@ macro_rules! changes {
             pub struct $name {
                 /// The name.
                 name: String,
-                /// What it shall be.
+                /// The new value.
                 $field: $type,
             }
 
@@ -233,13 +233,13 @@ macro_rules! changes {
 }
 
 changes! {
-    /// Gives a user another number. Files keep the old one.
+    /// Changes a user's uid. Files keep the old one.
     ///
     /// ```text
     /// rocksalt '*' user.chuid alice 4376
     /// ```
     Chuid = "user.chuid", uid: u32, "-u";
-    /// Gives a user another group of its own.
+    /// Changes a user's primary group.
     ///
     /// ```text
     /// rocksalt '*' user.chgid alice 4376
@@ -261,7 +261,7 @@ macro_rules! descriptions {
             pub struct $name {
                 /// The name.
                 name: String,
-                /// What it shall be.
+                /// The new value.
                 #[default]
                 $field: String,
             }

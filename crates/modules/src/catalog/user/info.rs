@@ -36,7 +36,7 @@ impl Function for Info {
 /// ```
 #[function("user.getent", reads)]
 pub struct Getent {
-    /// Accepted for Salt's sake: it always looks.
+    /// Accepted for compatibility with Salt: it always looks.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh: Value,
 }

@@ -62,7 +62,7 @@ pub struct CreateCsr {
     encoding: Option<String>,
     /// The file to write it to.
     path: Option<String>,
-    /// Whom it is for: `CN=host,O=Example`, a map or a list.
+    /// The subject: `CN=host,O=Example`, a map or a list.
     subject: Value,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
@@ -119,7 +119,7 @@ pub struct CreateCertificate {
     private_key_passphrase: Option<String>,
     /// The request that is certified.
     csr: Option<String>,
-    /// Whom it is for: `CN=host,O=Example`, a map or a list.
+    /// The subject: `CN=host,O=Example`, a map or a list.
     subject: Value,
     /// The serial number; else a random one.
     serial_number: Option<String>,
@@ -127,7 +127,7 @@ pub struct CreateCertificate {
     not_before: Option<String>,
     /// When it ends to be valid; only with openssl 3.4 or newer.
     not_after: Option<String>,
-    /// For how many days it is valid; 365 unless told.
+    /// For how many days it is valid; 365 by default.
     days_valid: Option<u64>,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
@@ -248,7 +248,7 @@ impl Function for ReadCsr {
 pub struct GetPemEntry {
     /// A path, or the text itself.
     text: String,
-    /// `CERTIFICATE`, `PRIVATE KEY` …; else whatever comes first.
+    /// `CERTIFICATE`, `PRIVATE KEY` …; by default the first one.
     pem_type: Option<String>,
 }
 

@@ -45,11 +45,11 @@ pub struct PrivateKeyManaged {
     new: Flag,
     /// Replace a file that is no key, or can't be read with the pass phrase.
     overwrite: Flag,
-    /// Whom the file shall belong to.
+    /// The file's owner.
     user: Value,
-    /// The group that it shall belong to.
+    /// The file's group.
     group: Value,
-    /// Its permissions; 0400 unless told.
+    /// Its permissions; by default 0400.
     mode: Value,
     /// Make the directories above it.
     makedirs: Flag,
@@ -206,9 +206,9 @@ pub struct PemManaged {
     name: String,
     /// The text, or the path of a file with it.
     text: String,
-    /// Whom the file shall belong to.
+    /// The file's owner.
     user: Value,
-    /// The group that it shall belong to.
+    /// The file's group.
     group: Value,
     /// Its permissions.
     mode: Value,

@@ -34,14 +34,14 @@ pub struct Blockreplace {
     marker_end: String,
     /// Where more content comes from: `salt://…`, an address or a path.
     source: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     source_hash: Value,
     /// `jinja`: sources are templates.
     #[default("jinja")]
     template: Value,
     /// Several sources.
     sources: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     source_hashes: Value,
     /// Variables of the templates that `context` doesn't name.
     defaults: Value,
@@ -59,7 +59,7 @@ pub struct Blockreplace {
     /// Show what differs; switch it off for secrets.
     #[default(true)]
     show_changes: Flag,
-    /// End the content's last line; only if it lacks its end, unless told.
+    /// End the content's last line; only if it lacks its end, by default.
     append_newline: Option<Flag>,
     /// If there are no markers, add all before the first line that this regular expression matches.
     insert_before_match: Option<String>,

@@ -31,11 +31,11 @@ pub struct Copy {
     makedirs: Flag,
     /// Keep owner, group and mode.
     preserve: Flag,
-    /// The user it belongs to; the agent's own unless told.
+    /// Its owner; by default the agent's user.
     user: Value,
-    /// The group it belongs to; the user's own unless told.
+    /// Its group; by default the owner's primary group.
     group: Value,
-    /// Its mode; that of the source unless told.
+    /// Its mode; by default that of the source.
     mode: Value,
     /// The mode of directories that are made.
     dir_mode: Value,

@@ -45,7 +45,7 @@ pub struct Directory {
     dir_mode: Value,
     /// The same as `dir_mode`.
     mode: Value,
-    /// The mode of files, with `recurse: [mode]`; that of directories unless told.
+    /// The mode of files, with `recurse: [mode]`; that of directories by default.
     file_mode: Value,
     /// Make the directories above it.
     makedirs: Flag,

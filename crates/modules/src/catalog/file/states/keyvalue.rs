@@ -38,7 +38,7 @@ pub struct Keyvalue {
     append_if_not_found: Flag,
     /// Add what isn't there at the start.
     prepend_if_not_found: Flag,
-    /// Taken for Salt's sake, which doesn't use it either.
+    /// Accepted for compatibility with Salt, which doesn't use it either.
     #[allow(dead_code, reason = "Salt doesn't use it either")]
     search_only: Flag,
     /// Show what differs; switch it off for secrets.

@@ -31,14 +31,14 @@ pub struct Prepend {
     makedirs: Value,
     /// Where the text comes from: `salt://…`, an address or a path.
     source: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     source_hash: Value,
     /// `jinja`: sources are templates.
     #[default("jinja")]
     template: Value,
     /// Several sources.
     sources: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     source_hashes: Value,
     /// Variables of the templates that `context` doesn't name.
     defaults: Value,

@@ -52,7 +52,7 @@ pub struct Serialize {
     create: Flag,
     /// Keep what the file has and the data doesn't.
     merge_if_exists: Flag,
-    /// The file's encoding; UTF-8 unless told.
+    /// The file's encoding; UTF-8 by default.
     encoding: Option<String>,
     /// What to do about letters that it lacks: `strict`, `ignore`, `replace` …
     encoding_errors: Option<String>,
@@ -62,7 +62,7 @@ pub struct Serialize {
     formatter: Option<String>,
     /// Options of the serializer: `indent`, `sort_keys` …
     serializer_opts: Value,
-    /// Taken for Salt's sake; there are none.
+    /// Accepted for compatibility with Salt; there are none.
     deserializer_opts: Value,
     /// A command that must accept the new content; its file's name is added.
     check_cmd: Value,

@@ -18,9 +18,9 @@ use crate::machine::Probe;
 pub struct Touch {
     /// The file's path.
     name: String,
-    /// The time of access in seconds since 1970; now unless told.
+    /// The time of access in seconds since 1970; now by default.
     atime: Value,
-    /// The time of change in seconds since 1970; now unless told.
+    /// The time of change in seconds since 1970; now by default.
     mtime: Value,
     /// Make the directories above it.
     makedirs: Flag,

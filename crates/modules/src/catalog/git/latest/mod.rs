@@ -47,7 +47,7 @@ pub struct Latest {
     branch: Option<String>,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     #[secret]
     password: Option<String>,
@@ -92,7 +92,7 @@ pub struct Latest {
     /// Which tags to fetch.
     #[default("*")]
     refspec_tag: String,
-    /// Taken and ignored: output is read as UTF-8.
+    /// Accepted and ignored: output is read as UTF-8.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     output_encoding: Option<String>,
 }

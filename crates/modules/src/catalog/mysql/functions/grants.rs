@@ -1,4 +1,4 @@
-//! What users may do.
+//! Privileges of users.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// ```
 #[function("mysql.grant_add", changes)]
 pub struct GrantAdd {
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
     database: String,
@@ -27,9 +27,9 @@ pub struct GrantAdd {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// With the right to pass them on.
+    /// With the grant option.
     grant_option: Flag,
-    /// An underscore in the database's name is one.
+    /// Escape underscores in the database's name, so that they are no wildcards.
     #[default(true)]
     escape: Flag,
     /// How the user must connect: a list of `SSL: true` and the like.
@@ -60,7 +60,7 @@ impl Function for GrantAdd {
 /// ```
 #[function("mysql.grant_exists", reads)]
 pub struct GrantExists {
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
     database: String,
@@ -69,9 +69,9 @@ pub struct GrantExists {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// With the right to pass them on.
+    /// With the grant option.
     grant_option: Flag,
-    /// An underscore in the database's name is one.
+    /// Escape underscores in the database's name, so that they are no wildcards.
     #[default(true)]
     escape: Flag,
     /// How to reach the server: `connection_host`, `connection_user` …
@@ -91,14 +91,14 @@ impl Function for GrantExists {
     }
 }
 
-/// Takes privileges from a user.
+/// Revokes privileges of a user.
 ///
 /// ```text
 /// rocksalt '*' mysql.grant_revoke 'SELECT,INSERT' 'shop.*' frank localhost
 /// ```
 #[function("mysql.grant_revoke", changes)]
 pub struct GrantRevoke {
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
     database: String,
@@ -107,9 +107,9 @@ pub struct GrantRevoke {
     /// Where the user comes from.
     #[default("localhost")]
     host: String,
-    /// With the right to pass them on.
+    /// With the grant option.
     grant_option: Flag,
-    /// An underscore in the database's name is one.
+    /// Escape underscores in the database's name, so that they are no wildcards.
     #[default(true)]
     escape: Flag,
     /// How to reach the server: `connection_host`, `connection_user` …

@@ -1,4 +1,4 @@
-//! Statements that users write.
+//! Functions that run SQL of the caller.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;

@@ -1,4 +1,4 @@
-//! About the server itself.
+//! The state of the server.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -35,7 +35,7 @@ pub struct UserChpass {
     allow_passwordless: Flag,
     /// Log in through the socket.
     unix_socket: Flag,
-    /// Accepted for Salt's sake: the server knows where it keeps the hash.
+    /// Accepted for compatibility with Salt: the server knows where it keeps the hash.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     /// How to reach the server: `connection_host`, `connection_user` …
@@ -81,7 +81,7 @@ pub struct UserCreate {
     allow_passwordless: Flag,
     /// Log in through the socket.
     unix_socket: Flag,
-    /// Accepted for Salt's sake: the server knows where it keeps the hash.
+    /// Accepted for compatibility with Salt: the server knows where it keeps the hash.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     /// The plugin that checks the password.
@@ -256,7 +256,7 @@ impl Function for VerifyLogin {
     }
 }
 
-/// How the user shall log in; without a password only if that is said.
+/// How the user logs in; without a password only if that is requested.
 fn login<'a>(
     password: &'a Option<String>,
     hash: &'a Option<String>,

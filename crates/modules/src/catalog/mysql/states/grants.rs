@@ -30,7 +30,7 @@ use crate::{Error, Result};
 pub struct Present {
     /// A name for the grant.
     name: String,
-    /// The privileges with commas between them; `all privileges` are all.
+    /// The privileges separated by commas; `all privileges` are all.
     #[default]
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
@@ -176,7 +176,7 @@ pub fn required(options: &Value) -> Result<String> {
 pub struct Absent {
     /// A name for the grant.
     name: String,
-    /// The privileges with commas between them.
+    /// The privileges separated by commas.
     #[default]
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.

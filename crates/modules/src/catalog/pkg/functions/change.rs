@@ -14,7 +14,7 @@ use crate::machine::System;
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// Installs packages, and gives what has changed.
+/// Installs packages, and returns what has changed.
 ///
 /// ```text
 /// rocksalt '*' pkg.install nginx
@@ -40,7 +40,7 @@ pub struct Install {
     ignore_epoch: Value,
     /// Change packages that are held, and hold them again.
     update_holds: Flag,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Further options, as those of `pkg.installed`.
     kwargs: Map,
@@ -99,7 +99,7 @@ fn ended(doing: &str, errors: &[String], changes: Map) -> Result<Map> {
     Err(Error::failed(format!("Problem encountered {doing}. {}{done}", errors.join("\n"))))
 }
 
-/// Removes packages, and gives what has changed. What they were configured with stays.
+/// Removes packages, and returns what has changed. What they were configured with stays.
 ///
 /// ```text
 /// rocksalt '*' pkg.remove nginx
@@ -124,7 +124,7 @@ impl Function for Remove {
     }
 }
 
-/// Removes packages with their configuration, and gives what has changed.
+/// Removes packages with their configuration, and returns what has changed.
 ///
 /// ```text
 /// rocksalt '*' pkg.purge nginx
@@ -185,7 +185,7 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
     ended("removing package(s)", &report.errors, changes)
 }
 
-/// Upgrades all packages, and gives what has changed.
+/// Upgrades all packages, and returns what has changed.
 ///
 /// ```text
 /// rocksalt '*' pkg.upgrade
@@ -239,7 +239,7 @@ pub struct RefreshDb {
     cache_valid_time: f64,
     /// That one could not be fetched is an error.
     failhard: Flag,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -277,7 +277,7 @@ pub struct Hold {
     pkgs: Value,
     /// Several packages, as `pkg.install` takes them.
     sources: Value,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -303,7 +303,7 @@ pub struct Unhold {
     pkgs: Value,
     /// Several packages, as `pkg.install` takes them.
     sources: Value,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

@@ -170,7 +170,7 @@ impl Function for ListUpgrades {
 pub struct UpgradeAvailable {
     /// The package.
     name: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -196,7 +196,7 @@ impl Function for UpgradeAvailable {
 /// ```
 #[function("pkg.list_holds", reads)]
 pub struct ListHolds {
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

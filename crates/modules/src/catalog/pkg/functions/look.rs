@@ -50,7 +50,7 @@ pub struct ListPkgs {
     removed: Flag,
     /// Instead those that are there, but marked to be purged (apt).
     purge_desired: Flag,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }
@@ -82,7 +82,7 @@ pub struct Version {
     names: Vec<String>,
     /// Versions as lists, not as texts with commas.
     versions_as_list: bool,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

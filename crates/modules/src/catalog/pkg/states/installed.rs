@@ -45,10 +45,10 @@ pub struct Installed {
     /// The repository (of apt: the release) to take them from.
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
-    /// Take packages that nobody has signed.
+    /// Accept unsigned packages.
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
-    /// Taken and ignored: nothing is suggested.
+    /// Accepted and ignored: nothing is suggested.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     skip_suggestions: Value,
     /// Several packages, each a name or `{name: version}`, in one transaction.
@@ -62,7 +62,7 @@ pub struct Installed {
     /// Belongs to `pkg_verify`.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     ignore_types: Value,
-    /// Taken and ignored: a name is found with and without its architecture.
+    /// Accepted and ignored: a name is found with and without its architecture.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
     /// Compare versions without what stands before a colon; unless told, where the request has no colon.

@@ -30,7 +30,7 @@ pub struct Removed {
     version: Value,
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
-    /// Taken and ignored: a name is found with and without its architecture.
+    /// Accepted and ignored: a name is found with and without its architecture.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
@@ -56,7 +56,7 @@ pub struct Purged {
     version: Value,
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
-    /// Taken and ignored: a name is found with and without its architecture.
+    /// Accepted and ignored: a name is found with and without its architecture.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     normalize: Value,
     /// Compare versions without what stands before a colon.

@@ -31,7 +31,7 @@ pub struct Uptodate {
     pkgs: Value,
     /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
     dist_upgrade: Flag,
-    /// Take packages that nobody has signed.
+    /// Accept unsigned packages.
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// The repository (of apt: the release) to take them from.

@@ -23,9 +23,9 @@ pub struct HasPrivileges {
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     privileges: Value,
-    /// It may pass them on.
+    /// With the grant option.
     grant_option: Flag,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
@@ -58,9 +58,9 @@ pub struct PrivilegesGrant {
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     privileges: Value,
-    /// It may pass them on.
+    /// With the grant option.
     grant_option: Flag,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
@@ -130,7 +130,7 @@ pub struct PrivilegesRevoke {
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     privileges: Value,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]

@@ -36,7 +36,7 @@ pub struct GroupCreate {
     replication: Option<bool>,
     /// The password.
     rolepassword: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
@@ -120,7 +120,7 @@ pub struct GroupUpdate {
     replication: Option<bool>,
     /// The password.
     rolepassword: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
@@ -178,7 +178,7 @@ pub struct UserCreate {
     rolepassword: Option<String>,
     /// Until when the password holds.
     valid_until: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,
@@ -264,7 +264,7 @@ pub struct UserUpdate {
     rolepassword: Option<String>,
     /// Until when the password holds.
     valid_until: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     /// How to reach the server: `user`, `host`, `port`, `maintenance_db`, `password`, `runas`.
     kwargs: Map,

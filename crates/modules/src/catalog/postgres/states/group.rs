@@ -43,7 +43,7 @@ pub struct Present {
     password: Option<String>,
     /// Set the password in each run, without a look at what it is.
     refresh_password: Flag,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     /// How to reach the server: `user` (of the operating system), `maintenance_db`, `db_user`, `db_password`, `db_host`,
     /// `db_port`.

@@ -34,7 +34,7 @@ pub struct Present {
     object_type: String,
     /// The privileges: a list.
     privileges: Value,
-    /// It may pass them on.
+    /// With the grant option.
     grant_option: Option<bool>,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]

@@ -20,7 +20,7 @@ pub struct Acting {
     unmask: Flag,
     /// Remove a mask that lasts until the next boot first.
     unmask_runtime: Flag,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

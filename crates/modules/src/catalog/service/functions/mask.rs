@@ -51,14 +51,14 @@ macro_rules! masks {
 }
 
 masks! {
-    /// Forbids a service to start, by whomever; with systemd only.
+    /// Masks a service, so that it can't be started; with systemd only.
     ///
     /// ```text
     /// rocksalt '*' service.mask sshd
     /// rocksalt '*' service.mask sshd runtime=True
     /// ```
     Mask = "service.mask" changes, |it: &Masking, machine: &dyn System| it.set(machine, true);
-    /// Whether a service is forbidden to start.
+    /// Whether a service is masked.
     ///
     /// ```text
     /// rocksalt '*' service.masked sshd
@@ -66,7 +66,7 @@ masks! {
     Masked = "service.masked" reads, |it: &Masking, machine: &dyn System| {
         it.masks(machine)?.masked(machine, &it.name, it.runtime.0)
     };
-    /// Allows a service to start again.
+    /// Unmasks a service.
     ///
     /// ```text
     /// rocksalt '*' service.unmask sshd
@@ -74,7 +74,7 @@ masks! {
     Unmask = "service.unmask" changes, |it: &Masking, machine: &dyn System| it.set(machine, false);
 }
 
-/// Has systemd read its unit files anew. Functions and states of `service` do so themselves where it is needed.
+/// Makes systemd reload its unit files. Functions and states of `service` do so themselves where it is needed.
 ///
 /// ```text
 /// rocksalt '*' service.systemctl_reload

@@ -14,7 +14,7 @@ use crate::text::glob;
 pub struct Service {
     /// The name.
     name: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     kwargs: Map,
 }

@@ -11,7 +11,7 @@ use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
 
-/// Makes sure that a service can't be started, by whomever. With systemd only.
+/// Makes sure that a service is masked and can't be started. With systemd only.
 ///
 /// ```yaml
 /// telnetd:
