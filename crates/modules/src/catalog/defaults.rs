@@ -61,7 +61,7 @@ fn load(machine: &dyn System, formula: &str) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// Puts a map over another, at every depth, and returns the whole.
+/// Merges a map into another, at every depth, and returns the result.
 ///
 /// ```text
 /// rocksalt '*' defaults.merge '{a: b}' '{d: e}'
@@ -108,7 +108,7 @@ fn merged(under: Value, over: Value, merge_lists: bool, convert: bool) -> Result
     Ok(Value::Map(whole))
 }
 
-/// Puts each entry of a group over the same defaults, and returns the group.
+/// Merges each entry of a group into the same defaults, and returns the group.
 ///
 /// ```text
 /// rocksalt '*' defaults.update '{host1: {port: 80}}' '{port: 8080, user: www}'

@@ -275,7 +275,7 @@ fn parse_blkid(text: &str) -> Map {
     devices
 }
 
-/// What a block device says of itself: sizes, sectors, read-ahead.
+/// The properties of a block device: sizes, sectors, read-ahead.
 ///
 /// ```text
 /// rocksalt '*' disk.dump /dev/sda

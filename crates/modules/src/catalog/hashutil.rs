@@ -109,7 +109,7 @@ macro_rules! of_text {
 }
 
 of_text! {
-    /// The text that a base64 text stands for; bytes if it is none.
+    /// Decodes base64; returns bytes if the result is no text.
     ///
     /// ```text
     /// rocksalt '*' hashutil.base64_b64decode instr='Z2V0IHNhbHRlZA=='
@@ -121,7 +121,7 @@ of_text! {
     /// rocksalt '*' hashutil.base64_b64encode 'get salted'
     /// ```
     B64Encode = "hashutil.base64_b64encode", String, |text| Ok(BASE64.encode(bytes(text)));
-    /// The text that base64 lines stand for; bytes if it is none.
+    /// Decodes lines of base64; returns bytes if the result is no text.
     ///
     /// ```text
     /// rocksalt '*' hashutil.base64_decodestring instr='Z2V0IHNhbHRlZA=='

@@ -17,7 +17,7 @@ fn patience() -> u32 {
     PATIENCE
 }
 
-/// Runs a function on other targets and returns what each answered.
+/// Runs a function on other targets and returns each result.
 ///
 /// Only what the controller's rules for peers allow: by default nothing.
 ///
@@ -56,7 +56,7 @@ impl Function for Publish {
     }
 }
 
-/// As `publish.publish`, with the exit code and whatever else is known of each answer.
+/// As `publish.publish`, with the exit code and the other details of each return.
 ///
 /// ```text
 /// rocksalt '*' publish.full_data 'web*' test.ping
@@ -88,7 +88,7 @@ impl Function for FullData {
     }
 }
 
-/// Says that targets can't have the controller run something for them.
+/// Fails: targets can't run runners on the controller.
 ///
 /// ```text
 /// rocksalt '*' publish.runner manage.down

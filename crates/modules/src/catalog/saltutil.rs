@@ -63,7 +63,7 @@ impl Function for IsRunning {
     }
 }
 
-/// What runs on the target for a job; nothing if nothing does.
+/// The call of a job that runs on the target; an empty map if there is none.
 ///
 /// ```text
 /// rocksalt '*' saltutil.find_job 20260131093000123456
@@ -83,7 +83,7 @@ impl Function for FindJob {
     }
 }
 
-/// Asks what runs for a job to end (SIGTERM).
+/// Terminates the call of a job (SIGTERM).
 ///
 /// ```text
 /// rocksalt '*' saltutil.term_job 20260131093000123456
@@ -102,7 +102,7 @@ impl Function for TermJob {
     }
 }
 
-/// Ends what runs for a job at once (SIGKILL).
+/// Kills the call of a job (SIGKILL).
 ///
 /// ```text
 /// rocksalt '*' saltutil.kill_job 20260131093000123456
@@ -121,7 +121,7 @@ impl Function for KillJob {
     }
 }
 
-/// Sends a signal to what runs for a job.
+/// Sends a signal to the call of a job.
 ///
 /// ```text
 /// rocksalt '*' saltutil.signal_job 20260131093000123456 15
@@ -150,7 +150,7 @@ impl Function for SignalJob {
     }
 }
 
-/// Asks all that runs on the target to end (SIGTERM).
+/// Terminates all calls that run on the target (SIGTERM).
 ///
 /// ```text
 /// rocksalt '*' saltutil.term_all_jobs
@@ -167,7 +167,7 @@ impl Function for TermAllJobs {
     }
 }
 
-/// Ends all that runs on the target at once (SIGKILL).
+/// Kills all calls that run on the target (SIGKILL).
 ///
 /// ```text
 /// rocksalt '*' saltutil.kill_all_jobs
@@ -205,7 +205,7 @@ impl Function for RefreshGrains {
     }
 }
 
-/// Answers `True`: functions are part of the program and never stale.
+/// Returns `True`: functions are part of the program and never stale.
 ///
 /// ```text
 /// rocksalt '*' saltutil.refresh_modules
@@ -225,7 +225,7 @@ impl Function for RefreshModules {
     }
 }
 
-/// Answers `True`: nothing of the pillar is kept on the target.
+/// Returns `True`: the target doesn't cache the pillar.
 ///
 /// ```text
 /// rocksalt '*' saltutil.refresh_pillar
@@ -251,7 +251,7 @@ impl Function for RefreshPillar {
     }
 }
 
-/// The functions that were added from outside, of which there are none.
+/// The external modules, of which there are none.
 ///
 /// ```text
 /// rocksalt '*' saltutil.list_extmods
@@ -301,7 +301,7 @@ pub struct Sync {
     /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     saltenv: Value,
-    /// Gather the grains anew.
+    /// Gather the grains again.
     #[default(true)]
     refresh: bool,
     /// Accepted for compatibility with Salt, and ignored.
@@ -336,7 +336,7 @@ pub struct SyncAll {
     /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "taken for Salt's sake")]
     saltenv: Value,
-    /// Gather the grains anew.
+    /// Gather the grains again.
     #[default(true)]
     refresh: bool,
     /// Accepted for compatibility with Salt, and ignored.
@@ -361,7 +361,7 @@ impl Function for SyncAll {
     }
 }
 
-/// Removes all that the target keeps and can have again.
+/// Removes the target's cache.
 ///
 /// ```text
 /// rocksalt '*' saltutil.clear_cache

@@ -160,7 +160,7 @@ pub struct Sls {
 
 answers!(Sls, |self| self.options.request(StateVerb::Apply, names(&self.mods)));
 
-/// Says what `state.apply` would change; nothing is changed.
+/// Returns what `state.apply` would change; nothing is changed.
 ///
 /// ```text
 /// rocksalt '*' state.test nginx
@@ -175,7 +175,7 @@ pub struct Test {
 
 answers!(Test, |self| StateRequest { test: true, ..self.options.request(StateVerb::Apply, names(&self.mods)) });
 
-/// The states of files as written, with includes and extends worked in.
+/// The high data of state files, with includes and extends applied.
 ///
 /// ```text
 /// rocksalt web1 state.show_sls nginx
@@ -190,7 +190,7 @@ pub struct ShowSls {
 
 answers!(ShowSls, |self| self.options.request(StateVerb::ShowHigh, names(&self.mods)));
 
-/// The steps of files in the order in which they would run.
+/// The low data of state files, in the order in which they would run.
 ///
 /// ```text
 /// rocksalt web1 state.show_low_sls nginx
@@ -205,7 +205,7 @@ pub struct ShowLowSls {
 
 answers!(ShowLowSls, |self| self.options.request(StateVerb::ShowLow, names(&self.mods)));
 
-/// What is wrong in state files (all of the environment, if none are named); nothing is applied.
+/// The errors in state files (all of the environment, if none are named); nothing is applied.
 ///
 /// ```text
 /// rocksalt web1 state.check nginx
@@ -235,7 +235,7 @@ pub struct Graph {
 
 answers!(Graph, |self| self.options.request(StateVerb::Graph, names(&self.mods)));
 
-/// Applies all state files that the top file gives this target.
+/// Applies all state files that the top file assigns to this target.
 ///
 /// ```text
 /// rocksalt '*' state.highstate test=True
@@ -248,7 +248,7 @@ pub struct Highstate {
 
 answers!(Highstate, |self| self.options.request(StateVerb::Apply, Vec::new()));
 
-/// The states that the top file comes to, as written.
+/// The high data of the top file's states.
 ///
 /// ```text
 /// rocksalt web1 state.show_highstate
@@ -261,7 +261,7 @@ pub struct ShowHighstate {
 
 answers!(ShowHighstate, |self| self.options.request(StateVerb::ShowHigh, Vec::new()));
 
-/// The steps that the top file comes to, in the order in which they would run.
+/// The low data of the top file's states, in the order in which they would run.
 ///
 /// ```text
 /// rocksalt web1 state.show_lowstate
@@ -274,7 +274,7 @@ pub struct ShowLowstate {
 
 answers!(ShowLowstate, |self| self.options.request(StateVerb::ShowLow, Vec::new()));
 
-/// The state files that the top file gives this target, by environment.
+/// The state files that the top file assigns to this target, by environment.
 ///
 /// ```text
 /// rocksalt '*' state.show_top
@@ -355,7 +355,7 @@ impl DataArguments {
     }
 }
 
-/// Applies states that are given as data: what a state file would come to.
+/// Applies states that are given as high data.
 ///
 /// ```text
 /// rocksalt web1 state.high '{"/tmp/x": {"file": ["touch"]}}'
@@ -365,7 +365,7 @@ pub struct High(DataArguments);
 
 answers!(High, |self| self.0.request(StateVerb::RunHigh));
 
-/// Applies one step that is given as data.
+/// Applies one chunk of low data.
 ///
 /// ```text
 /// rocksalt web1 state.low '{"state": "file", "fun": "touch", "name": "/tmp/x"}'

@@ -173,7 +173,7 @@ impl Function for ListStateModules {
     }
 }
 
-/// What states do and take.
+/// The documentation of states.
 ///
 /// ```text
 /// rocksalt '*' sys.state_doc file.managed

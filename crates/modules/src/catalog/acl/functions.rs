@@ -92,7 +92,7 @@ impl Function for Delfacl {
     }
 }
 
-/// Removes all further entries of the access lists of paths.
+/// Removes all extended entries of the access lists of paths.
 ///
 /// ```text
 /// rocksalt '*' acl.wipefacls /srv/data recursive=True

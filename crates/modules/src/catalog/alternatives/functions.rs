@@ -70,7 +70,7 @@ impl Function for CheckExists {
     }
 }
 
-/// Everything that the system's own program says of a name.
+/// What the system's own program prints about a name.
 ///
 /// ```text
 /// rocksalt '*' alternatives.display editor
@@ -113,7 +113,7 @@ impl Function for ShowLink {
     }
 }
 
-/// Registers a path that a name can stand for; the answer is what the system's own program says.
+/// Registers a path that a name can stand for, and returns what the system's own program prints.
 ///
 /// ```text
 /// rocksalt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs 50

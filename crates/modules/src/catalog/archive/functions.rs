@@ -102,7 +102,7 @@ impl Function for Gunzip {
     }
 }
 
-/// What is in an archive.
+/// The contents of an archive.
 ///
 /// ```text
 /// rocksalt '*' archive.list salt://tool-1.2.tar.gz verbose=True
@@ -269,7 +269,7 @@ impl Function for CmdUnzip {
     }
 }
 
-/// Makes a zip archive with the target's `zip`, and returns the names in it.
+/// Creates a zip archive with the target's `zip`, and returns the names in it.
 ///
 /// ```text
 /// rocksalt '*' archive.zip /tmp/site.zip site cwd=/srv
@@ -306,7 +306,7 @@ impl Function for Zip {
     }
 }
 
-/// Makes a zip archive with the target's `zip`, and returns the lines that it prints.
+/// Creates a zip archive with the target's `zip`, and returns the lines that it prints.
 ///
 /// ```text
 /// rocksalt '*' archive.cmd_zip /tmp/site.zip /srv/site

@@ -156,7 +156,7 @@ impl Function for Shell {
     }
 }
 
-/// Says that there is no PowerShell: targets are Unix machines.
+/// Fails: there is no PowerShell, as targets are Unix machines.
 ///
 /// ```text
 /// rocksalt '*' cmd.powershell 'Get-ChildItem'

@@ -9,7 +9,7 @@ use super::Function;
 use crate::machine::{Kind, Probe, System};
 use crate::{Error, Result};
 
-/// The path of a program in the agent's `PATH`, if there is one.
+/// Where a program is, if it is anywhere in the agent's `PATH`.
 ///
 /// ```text
 /// rocksalt '*' cmd.which cat
@@ -49,7 +49,7 @@ impl Function for WhichBin {
     }
 }
 
-/// Whether there is such a program.
+/// Whether a program exists.
 ///
 /// ```text
 /// rocksalt '*' cmd.has_exec cat

@@ -191,7 +191,7 @@ pub fn option(machine: &dyn Probe, name: &str) -> Result<Option<Value>> {
     Ok(places.all().find_map(|place| place.get(name)).cloned())
 }
 
-/// The value of an option, with the maps or lists of all places put together.
+/// The value of an option, with the maps or lists of all sources merged.
 ///
 /// ```text
 /// rocksalt '*' config.merge schedule

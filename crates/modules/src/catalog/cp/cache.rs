@@ -139,7 +139,7 @@ impl Function for IsCached {
     }
 }
 
-/// Where a file's copy would be in the cache, whether it is there or not.
+/// The path that a file's copy has in the cache, whether it exists or not.
 ///
 /// ```text
 /// rocksalt '*' cp.cache_dest salt://path/to/file

@@ -31,7 +31,7 @@ pub struct GetFile {
     dest: String,
     /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: bool,
     /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
     template: Option<String>,
@@ -146,7 +146,7 @@ pub struct GetUrl {
     dest: Option<String>,
     /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: bool,
     /// The checksum that the file must have: `sha256=…`, or the bare digits.
     source_hash: Option<String>,

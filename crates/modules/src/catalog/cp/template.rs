@@ -24,7 +24,7 @@ pub struct GetTemplate {
     template: String,
     /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: bool,
     /// Variables for the template.
     kwargs: Map,

@@ -13,7 +13,7 @@ use crate::catalog::file::Flag;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// A user's crontab as it is.
+/// A user's crontab as text.
 ///
 /// ```text
 /// rocksalt '*' cron.raw_cron root
@@ -32,7 +32,7 @@ impl Function for RawCron {
     }
 }
 
-/// A user's crontab taken apart: `crons`, `special`, `env`, and what isn't managed in `pre`.
+/// A user's crontab, parsed: `crons`, `special`, `env`, and what isn't managed in `pre`.
 ///
 /// ```text
 /// rocksalt '*' cron.list_tab root

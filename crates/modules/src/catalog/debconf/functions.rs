@@ -64,7 +64,7 @@ impl Function for Show {
     }
 }
 
-/// Answers a question.
+/// Sets the answer to a question.
 ///
 /// ```text
 /// rocksalt '*' debconf.set tzdata tzdata/Areas select Europe

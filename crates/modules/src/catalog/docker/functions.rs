@@ -195,7 +195,7 @@ impl Function for ListTags {
     }
 }
 
-/// What a container has printed.
+/// The logs of a container.
 ///
 /// ```text
 /// rocksalt '*' docker.logs web

@@ -37,7 +37,7 @@ impl Function for Get {
     }
 }
 
-/// Whether there is a variable, and if asked whether it has a value.
+/// Whether a variable is set, and to a certain value if one is given.
 ///
 /// ```text
 /// rocksalt '*' environ.has_value PATH

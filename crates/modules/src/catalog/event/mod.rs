@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[entry::<Fire>(), entry::<FireMaster>(), entry::<Send>()];
 
-/// Puts an event on the controller's bus.
+/// Sends an event to the controller's event bus.
 ///
 /// ```text
 /// rocksalt '*' event.send myco/mytag foo=Foo bar=Bar
@@ -67,7 +67,7 @@ impl Function for Send {
     }
 }
 
-/// Puts an event on the controller's bus, since a target has none of its own.
+/// Sends an event to the controller's event bus, since a target has none of its own.
 ///
 /// ```text
 /// rocksalt '*' event.fire '{data: my event data}' tag
@@ -93,7 +93,7 @@ impl Function for Fire {
     }
 }
 
-/// Puts an event on the controller's bus.
+/// Sends an event to the controller's event bus.
 ///
 /// ```text
 /// rocksalt '*' event.fire_master '{data: my event data}' tag

@@ -64,7 +64,7 @@ macro_rules! telling {
 }
 
 telling! {
-    /// Puts an event on the controller's bus.
+    /// Sends an event to the controller's event bus.
     ///
     /// ```yaml
     /// mycompany/deploy/half:

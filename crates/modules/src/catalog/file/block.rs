@@ -11,7 +11,7 @@ use crate::machine::{Kind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
-/// Replaces what stands between two markers in a file, and returns the difference.
+/// Replaces the block between two markers in a file, and returns the difference.
 ///
 /// ```text
 /// rocksalt '*' file.blockreplace /etc/hosts '#-- start managed zone --' '#-- end managed zone --' '10.0.1.2 www' append_if_not_found=True

@@ -11,7 +11,7 @@ use super::path::{absolute, followed, is_directory, kind, make_all, walk};
 use crate::machine::{Kind, Stat, System};
 use crate::{Error, Result};
 
-/// Copies a file, or with `recurse` a directory, on the target; owner and mode go along.
+/// Copies a file, or with `recurse` a directory, on the target, with owner and mode.
 ///
 /// ```text
 /// rocksalt '*' file.copy /path/to/src /path/to/dst
@@ -216,7 +216,7 @@ impl Function for Rmdir {
     }
 }
 
-/// Makes a symbolic link.
+/// Creates a symbolic link.
 ///
 /// ```text
 /// rocksalt '*' file.symlink /path/to/file /path/to/link
@@ -275,7 +275,7 @@ impl Function for Symlink {
     }
 }
 
-/// Makes a hard link.
+/// Creates a hard link.
 ///
 /// ```text
 /// rocksalt '*' file.link /path/to/file /path/to/link

@@ -9,7 +9,7 @@ use super::stat::{group_name, user_name};
 use crate::machine::{Probe, System, accounts};
 use crate::{Error, Result};
 
-/// The name of the user with a number; the number if there is none.
+/// The name of the user with a uid; the uid if there is none.
 ///
 /// ```text
 /// rocksalt '*' file.uid_to_user 0
@@ -29,7 +29,7 @@ impl Function for UidToUser {
     }
 }
 
-/// The name of the group with a number; the number if there is none.
+/// The name of the group with a gid; the gid if there is none.
 ///
 /// ```text
 /// rocksalt '*' file.gid_to_group 0
@@ -49,7 +49,7 @@ impl Function for GidToGroup {
     }
 }
 
-/// The number of a user; an empty text if there is none.
+/// The uid of a user; an empty text if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' file.user_to_uid root
@@ -69,7 +69,7 @@ impl Function for UserToUid {
     }
 }
 
-/// The number of a group; an empty text if there is none.
+/// The gid of a group; an empty text if there is no such group.
 ///
 /// ```text
 /// rocksalt '*' file.group_to_gid root

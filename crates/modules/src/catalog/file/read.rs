@@ -59,7 +59,7 @@ impl Function for SeekRead {
     }
 }
 
-/// Whether a text stands in a file.
+/// Whether a file contains a text.
 ///
 /// ```text
 /// rocksalt '*' file.contains /etc/crontab 'mymaintenance.sh'

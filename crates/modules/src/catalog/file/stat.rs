@@ -9,7 +9,7 @@ use super::path::{canonical, expand, full_mode, look, octal, walk};
 use crate::machine::{Command, Kind, Probe, System, accounts};
 use crate::{Error, Result};
 
-/// All that the system knows of a path.
+/// The attributes of a path: owner, mode, times, size and type.
 ///
 /// ```text
 /// rocksalt '*' file.stats /etc/passwd
@@ -98,7 +98,7 @@ impl Function for Lstat {
     }
 }
 
-/// How big the file system is that a path is on, and how much of it is free, in blocks and inodes.
+/// Size and free space of the file system that a path is on, in blocks and inodes.
 ///
 /// ```text
 /// rocksalt '*' file.statvfs /path/to/file
@@ -155,7 +155,7 @@ impl Function for GetSelinuxContext {
     }
 }
 
-/// How many bytes the files of a path and all below it hold; what links lead to doesn't count.
+/// The total size of the files of a path and all below it, in bytes; links are not followed.
 ///
 /// ```text
 /// rocksalt '*' file.diskusage /path/to/check
@@ -206,7 +206,7 @@ impl Function for GetMode {
     }
 }
 
-/// The number of the user that owns a path.
+/// The uid of a path's owner.
 ///
 /// ```text
 /// rocksalt '*' file.get_uid /etc/passwd
@@ -229,7 +229,7 @@ impl Function for GetUid {
     }
 }
 
-/// The name of the user that owns a path.
+/// The name of a path's owner.
 ///
 /// ```text
 /// rocksalt '*' file.get_user /etc/passwd
@@ -252,7 +252,7 @@ impl Function for GetUser {
     }
 }
 
-/// The number of the group that owns a path.
+/// The gid of a path's group.
 ///
 /// ```text
 /// rocksalt '*' file.get_gid /etc/passwd
@@ -275,7 +275,7 @@ impl Function for GetGid {
     }
 }
 
-/// The name of the group that owns a path.
+/// The name of a path's group.
 ///
 /// ```text
 /// rocksalt '*' file.get_group /etc/passwd

@@ -67,7 +67,7 @@ impl Function for Append {
     }
 }
 
-/// Adds lines before all others of a file.
+/// Adds lines to the start of a file.
 ///
 /// ```text
 /// rocksalt '*' file.prepend /etc/motd "With all thine offerings thou shalt offer salt."
@@ -91,7 +91,7 @@ impl Function for Prepend {
     }
 }
 
-/// Makes an empty file, or sets the times of one that is there.
+/// Creates an empty file, or sets the times of one that is there.
 ///
 /// ```text
 /// rocksalt '*' file.touch /var/log/emptyfile

@@ -140,7 +140,7 @@ impl Function for GetZones {
     }
 }
 
-/// The services that are known.
+/// The known services.
 ///
 /// ```text
 /// rocksalt '*' firewalld.get_services
@@ -160,7 +160,7 @@ impl Function for GetServices {
     }
 }
 
-/// Makes a zone.
+/// Creates a zone.
 ///
 /// ```text
 /// rocksalt '*' firewalld.new_zone my_zone

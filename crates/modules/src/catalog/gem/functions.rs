@@ -107,7 +107,7 @@ impl Function for List {
     }
 }
 
-/// Adds an address that gems come from.
+/// Adds a source of gems.
 ///
 /// ```text
 /// rocksalt '*' gem.sources_add https://gems.example.com/
@@ -131,7 +131,7 @@ impl Function for SourcesAdd {
     }
 }
 
-/// Removes an address that gems come from.
+/// Removes a source of gems.
 ///
 /// ```text
 /// rocksalt '*' gem.sources_remove https://gems.example.com/
@@ -155,7 +155,7 @@ impl Function for SourcesRemove {
     }
 }
 
-/// The addresses that gems come from.
+/// The sources of gems.
 ///
 /// ```text
 /// rocksalt '*' gem.sources_list

@@ -26,7 +26,7 @@ pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, sh
 }
 
 git_function! {
-    /// Adds files to what will be committed.
+    /// Adds files to the index.
     ///
     /// ```text
     /// rocksalt '*' git.add /srv/app README
@@ -78,7 +78,7 @@ git_function! {
 }
 
 git_function! {
-    /// Makes, changes or removes a branch, by the options.
+    /// Creates, changes or removes a branch, according to the options.
     ///
     /// ```text
     /// rocksalt '*' git.branch /srv/app dev opts='-d'
@@ -120,7 +120,7 @@ git_function! {
 }
 
 git_function! {
-    /// Commits what was added.
+    /// Commits the index.
     ///
     /// ```text
     /// rocksalt '*' git.commit /srv/app 'a better page'
@@ -141,7 +141,7 @@ git_function! {
 }
 
 git_function! {
-    /// Throws changes away that are in no commit.
+    /// Discards uncommitted changes.
     ///
     /// ```text
     /// rocksalt '*' git.discard_local_changes /srv/app path=README
@@ -158,7 +158,7 @@ git_function! {
 }
 
 git_function! {
-    /// Makes a repository.
+    /// Creates a repository.
     ///
     /// ```text
     /// rocksalt '*' git.init /srv/git/app.git bare=True
@@ -201,7 +201,7 @@ git_function! {
 }
 
 git_function! {
-    /// Puts the commits of a branch behind another commit.
+    /// Rebases a branch onto another commit.
     ///
     /// ```text
     /// rocksalt '*' git.rebase /srv/app rev=origin/main
@@ -221,7 +221,7 @@ git_function! {
 }
 
 git_function! {
-    /// Puts a branch back, by the options.
+    /// Resets the branch, according to the options.
     ///
     /// ```text
     /// rocksalt '*' git.reset /srv/app opts='--hard origin/main'
@@ -234,7 +234,7 @@ git_function! {
 }
 
 git_function! {
-    /// Removes files, also from what will be committed.
+    /// Removes files, also from the index.
     ///
     /// ```text
     /// rocksalt '*' git.rm /srv/app README
@@ -251,7 +251,7 @@ git_function! {
 }
 
 git_function! {
-    /// Puts changes aside that are in no commit, and back again.
+    /// Stashes uncommitted changes, or applies them again.
     ///
     /// ```text
     /// rocksalt '*' git.stash /srv/app pop
@@ -268,7 +268,7 @@ git_function! {
 }
 
 git_function! {
-    /// Makes a tag, or removes it with `opts='-d'`.
+    /// Creates a tag, or removes it with `opts='-d'`.
     ///
     /// ```text
     /// rocksalt '*' git.tag /srv/app v1.0 message='the first one'

@@ -99,7 +99,7 @@ git_function! {
 }
 
 git_function! {
-    /// What `git rev-parse` says, with any options.
+    /// The output of `git rev-parse`, with any options.
     ///
     /// ```text
     /// rocksalt '*' git.rev_parse /srv/app rev=HEAD opts='--verify'
@@ -152,7 +152,7 @@ git_function! {
 }
 
 git_function! {
-    /// What differs between two commits, or between a commit and the working tree.
+    /// The difference between two commits, or between a commit and the working tree.
     ///
     /// ```text
     /// rocksalt '*' git.diff /srv/app HEAD~1 HEAD paths=README
@@ -198,7 +198,7 @@ git_function! {
 }
 
 git_function! {
-    /// The commit that two commits have in common, or whether the first leads to the second.
+    /// The best common ancestor of commits, or whether the first is an ancestor of the second.
     ///
     /// ```text
     /// rocksalt '*' git.merge_base /srv/app '[main, dev]' is_ancestor=True
@@ -209,11 +209,11 @@ git_function! {
         refs: Vec<String>,
         /// The best common commit of all of them.
         octopus: bool,
-        /// Only return whether the first leads to the second.
+        /// Only return whether the first is an ancestor of the second.
         is_ancestor: bool,
-        /// Only those that none of the others leads to.
+        /// Only those that can't be reached from any other.
         independent: bool,
-        /// Where a branch was made from this one.
+        /// The point where a branch forked from this one.
         fork_point: Option<String>,
         /// All of them, not only the best one.
         all: bool,
@@ -249,7 +249,7 @@ git_function! {
     }
 }
 
-/// Whether a directory is a further working tree of a repository.
+/// Whether a directory is a linked working tree of a repository.
 ///
 /// ```text
 /// rocksalt '*' git.is_worktree /srv/app

@@ -48,7 +48,7 @@ impl Clone {
 }
 
 git_function! {
-    /// Fetches what is new in a remote repository, and tells what that was.
+    /// Fetches from a remote repository, and returns what was new.
     ///
     /// ```text
     /// rocksalt '*' git.fetch /srv/app origin
@@ -139,7 +139,7 @@ impl Pull {
 }
 
 git_function! {
-    /// Sends commits to a remote repository.
+    /// Pushes commits to a remote repository.
     ///
     /// ```text
     /// rocksalt '*' git.push /srv/app origin main
@@ -169,7 +169,7 @@ impl Push {
 }
 
 git_function! {
-    /// Works on submodules.
+    /// Runs a command of `git submodule`.
     ///
     /// ```text
     /// rocksalt '*' git.submodule /srv/app update opts='--init --recursive'

@@ -50,7 +50,7 @@ fn empty() -> Value {
     Value::from("")
 }
 
-/// Everything that is known of the target.
+/// All grains of the target.
 ///
 /// ```text
 /// rocksalt '*' grains.items
@@ -151,7 +151,7 @@ impl Function for Get {
     }
 }
 
-/// Whether a grain is there, even if it is empty.
+/// Whether a grain exists, even if it is empty.
 ///
 /// ```text
 /// rocksalt '*' grains.has_value virtual_subtype
@@ -170,7 +170,7 @@ impl Function for HasValue {
     }
 }
 
-/// Whether a grain has this value; numbers and texts that look the same are the same.
+/// Whether a grain has this value; numbers and texts that look the same are equal.
 ///
 /// ```text
 /// rocksalt '*' grains.equals systemd:version 252

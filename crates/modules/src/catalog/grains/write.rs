@@ -98,7 +98,7 @@ pub fn whole<'a>(machine: &dyn Probe, mut key: &'a str, mut value: Value, delimi
     (key, value)
 }
 
-/// Adds a value to a list, which is made if it isn't there.
+/// Adds a value to a list, which is created if it doesn't exist.
 ///
 /// ```text
 /// rocksalt '*' grains.append roles web

@@ -10,7 +10,7 @@ use crate::catalog::user::tool::{self, check_name};
 use crate::machine::{System, accounts};
 use crate::{Error, Result};
 
-/// What is known of a group; an empty map if there is none of that name.
+/// Details of a group; an empty map if there is no such group.
 ///
 /// ```text
 /// rocksalt '*' group.info www-data
@@ -29,7 +29,7 @@ impl Function for Info {
     }
 }
 
-/// What is known of every group of `/etc/group`.
+/// Details of every group of `/etc/group`.
 ///
 /// ```text
 /// rocksalt '*' group.getent
@@ -49,7 +49,7 @@ impl Function for Getent {
     }
 }
 
-/// Makes a group.
+/// Creates a group.
 ///
 /// ```text
 /// rocksalt '*' group.add deploy 3456

@@ -160,7 +160,7 @@ impl State for SetPolicy {
     }
 }
 
-/// Takes all rules out of a chain, or of all chains of a table.
+/// Removes all rules from a chain, or from all chains of a table.
 ///
 /// ```yaml
 /// clean:

@@ -12,7 +12,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Puts a rule at the end of a chain, if it is nowhere in it.
+/// Appends a rule to a chain, unless the chain has it.
 ///
 /// All further arguments are `iptables`' long options: `jump`, `match`, `proto`, `dport`, `source`, `to-ports`;
 /// `connstate` is `--state`, and `name_` is `--name`. A value that begins with `!` or `not` is inverted.

@@ -149,7 +149,7 @@ fn listed(text: &str, line: &str) -> String {
     new
 }
 
-/// The locales that there are.
+/// The available locales.
 ///
 /// ```text
 /// rocksalt '*' locale.list_avail
@@ -165,7 +165,7 @@ impl Function for ListAvail {
     }
 }
 
-/// Whether there is a locale.
+/// Whether a locale is available.
 ///
 /// ```text
 /// rocksalt '*' locale.avail en_US.UTF-8
@@ -184,7 +184,7 @@ impl Function for Avail {
     }
 }
 
-/// Makes a locale.
+/// Generates a locale.
 ///
 /// ```text
 /// rocksalt '*' locale.gen_locale en_US.UTF-8

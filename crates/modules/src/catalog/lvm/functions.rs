@@ -128,7 +128,7 @@ impl Function for Lvdisplay {
     }
 }
 
-/// Makes devices physical volumes. Whatever is on them is lost.
+/// Initializes devices as physical volumes. All data on them is lost.
 ///
 /// ```text
 /// rocksalt '*' lvm.pvcreate /dev/sdb1,/dev/sdb2
@@ -241,7 +241,7 @@ fn remaining(machine: &dyn System, devices: &Value, pass: Flag, present: bool) -
     Ok(found)
 }
 
-/// Makes a volume group.
+/// Creates a volume group.
 ///
 /// ```text
 /// rocksalt '*' lvm.vgcreate data /dev/sdb1,/dev/sdb2
@@ -320,7 +320,7 @@ impl Function for Vgremove {
     }
 }
 
-/// Makes a logical volume.
+/// Creates a logical volume.
 ///
 /// ```text
 /// rocksalt '*' lvm.lvcreate www data size=10G
@@ -433,7 +433,7 @@ impl Function for Lvresize {
     }
 }
 
-/// Makes a logical volume larger.
+/// Extends a logical volume.
 ///
 /// ```text
 /// rocksalt '*' lvm.lvextend +12M /dev/data/www

@@ -51,7 +51,7 @@ pub struct ById {
     /// The target expression.
     #[required]
     tgt: Value,
-    /// The id that is matched; else this target's.
+    /// The id to match; by default this target's.
     minion_id: Option<String>,
 }
 
@@ -105,7 +105,7 @@ macro_rules! targets {
 }
 
 targets! {
-    /// Whether a compound target means this target.
+    /// Whether a compound expression matches this target.
     ///
     /// ```text
     /// rocksalt '*' match.compound 'L@web1,web2 and G@os:Debian'

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 
-/// What is mounted, by place.
+/// The active mounts, by mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.active
@@ -34,7 +34,7 @@ impl Function for Active {
     }
 }
 
-/// The entries of `/etc/fstab`, by place.
+/// The entries of `/etc/fstab`, by mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.fstab
@@ -111,7 +111,7 @@ impl Function for SetFstab {
     }
 }
 
-/// Removes the entry of a place from `/etc/fstab`.
+/// Removes the entry of a mount point from `/etc/fstab`.
 ///
 /// ```text
 /// rocksalt '*' mount.rm_fstab /mnt/foo /dev/sdg
@@ -138,7 +138,7 @@ impl Function for RmFstab {
     }
 }
 
-/// Whether something is mounted at a place.
+/// Whether something is mounted at a mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.is_mounted /mnt/share
@@ -177,7 +177,7 @@ impl Function for IsFuseExec {
     }
 }
 
-/// The place of the mount that a path lies in.
+/// The mount point of the file system that a path is on.
 ///
 /// ```text
 /// rocksalt '*' mount.get_mount_from_path /opt/some/nested/path
@@ -196,7 +196,7 @@ impl Function for GetMountFromPath {
     }
 }
 
-/// The device that a path lies on.
+/// The device that a path is on.
 ///
 /// ```text
 /// rocksalt '*' mount.get_device_from_path /

@@ -38,7 +38,7 @@ pub struct Mounted {
     device: String,
     /// The type of the file system.
     fstype: String,
-    /// Make the directory if it isn't there.
+    /// Create the directory if it doesn't exist.
     mkmnt: Flag,
     /// Options, as a list or a comma-separated text.
     #[default("defaults")]

@@ -72,7 +72,7 @@ pub struct Mount {
     name: String,
     /// The device; without one, as `/etc/fstab` has it.
     device: Value,
-    /// Make the directory if it isn't there.
+    /// Create the directory if it doesn't exist.
     mkmnt: Flag,
     /// The type of the file system.
     #[default]
@@ -114,7 +114,7 @@ pub struct Remount {
     name: String,
     /// The device.
     device: String,
-    /// Make the directory if it isn't there.
+    /// Create the directory if it doesn't exist.
     mkmnt: Flag,
     /// The type of the file system.
     #[default]
@@ -146,7 +146,7 @@ impl Function for Remount {
     }
 }
 
-/// Unmounts what is mounted at a place.
+/// Unmounts a file system by its mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.umount /mnt/foo

@@ -128,7 +128,7 @@ fn swaps(machine: &dyn Probe) -> Map {
     all
 }
 
-/// The swap that is in use.
+/// The active swap devices and files.
 ///
 /// ```text
 /// rocksalt '*' mount.swaps

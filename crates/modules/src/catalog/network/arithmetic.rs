@@ -237,7 +237,7 @@ impl Function for IsPrivate {
     }
 }
 
-/// The name under which DNS keeps an address's name.
+/// The reverse DNS name of an address.
 ///
 /// ```text
 /// rocksalt '*' network.reverse_ip 172.17.0.4

@@ -195,7 +195,7 @@ impl State for ChainAbsent {
     }
 }
 
-/// Takes all rules out of a chain, or of all chains of a table.
+/// Removes all rules from a chain, or from all chains of a table.
 ///
 /// ```yaml
 /// clean:
@@ -263,7 +263,7 @@ impl State for Flush {
     }
 }
 
-/// Sets what happens to packets that no rule of a base chain has taken.
+/// Sets the policy of a base chain.
 ///
 /// ```yaml
 /// default to drop:

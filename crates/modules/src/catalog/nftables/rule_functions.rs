@@ -89,7 +89,7 @@ impl Function for Check {
     }
 }
 
-/// The number by which a rule can be named.
+/// The handle of a rule.
 ///
 /// ```text
 /// rocksalt '*' nftables.get_rule_handle filter input rule='tcp dport 22 accept'
@@ -122,7 +122,7 @@ impl Function for GetRuleHandle {
     }
 }
 
-/// Puts a rule at the end of a chain, if it is nowhere in it.
+/// Appends a rule to a chain, unless the chain has it.
 ///
 /// ```text
 /// rocksalt '*' nftables.append filter input rule='tcp dport 22 accept'
@@ -150,7 +150,7 @@ impl Function for Append {
     }
 }
 
-/// Puts a rule at the beginning of a chain, or before another, if it is nowhere in it.
+/// Inserts a rule at the start of a chain, or before another, unless the chain has it.
 ///
 /// ```text
 /// rocksalt '*' nftables.insert filter input rule='tcp dport 22 accept'
@@ -199,7 +199,7 @@ fn put(machine: &dyn System, verb: &str, place: &[&str], rule: &str, of: &str) -
     Ok(answer(true, format!("Added rule \"{rule}\" chain {chain} in table {table} in family {of}.")))
 }
 
-/// Takes a rule out of a chain, named by itself or by its handle.
+/// Removes a rule from a chain, given by its text or by its handle.
 ///
 /// ```text
 /// rocksalt '*' nftables.delete filter input rule='tcp dport 22 accept'

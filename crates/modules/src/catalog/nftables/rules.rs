@@ -10,7 +10,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Puts a rule at the end of a chain, if it is nowhere in it.
+/// Appends a rule to a chain, unless the chain has it.
 ///
 /// ```yaml
 /// httpd:
@@ -41,7 +41,7 @@ pub struct Append {
     kwargs: Map,
 }
 
-/// Puts a rule at the beginning of a chain, or before another, if it is nowhere in it.
+/// Inserts a rule at the start of a chain, or before another, unless the chain has it.
 ///
 /// ```yaml
 /// ssh first:

@@ -131,7 +131,7 @@ impl Function for CacheClean {
     }
 }
 
-/// What is in npm's cache.
+/// The contents of npm's cache.
 ///
 /// ```text
 /// rocksalt '*' npm.cache_list

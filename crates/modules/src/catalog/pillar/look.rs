@@ -237,7 +237,7 @@ impl Function for FileExists {
     }
 }
 
-/// Picks the entry of a table that fits a pillar value, and merges others with it.
+/// Selects the entry of a table that matches a pillar value, and merges others with it.
 ///
 /// ```text
 /// rocksalt '*' pillar.filter_by '{web: {port: 80}, db: {port: 5432}}' role
@@ -252,7 +252,7 @@ pub struct FilterBy {
     pillar: String,
     /// A map that is merged over the entry.
     merge: Value,
-    /// The key of the entry that is taken if none fits.
+    /// The key of the entry that is used if none matches.
     #[default("default")]
     default: Value,
     /// The key of an entry that the found one is merged over.

@@ -133,7 +133,7 @@ asking! {
 }
 
 asking! {
-    /// What is installed, as lines of a requirements file.
+    /// The installed packages, as lines of a requirements file.
     ///
     /// ```text
     /// rocksalt '*' pip.freeze bin_env=/srv/app/venv
@@ -173,7 +173,7 @@ asking! {
 }
 
 asking! {
-    /// The packages that there are newer versions of.
+    /// The packages that have newer versions.
     ///
     /// ```text
     /// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
@@ -186,7 +186,7 @@ asking! {
 }
 
 asking! {
-    /// Brings all packages to their newest versions, and tells what changed.
+    /// Upgrades all packages to their newest versions, and returns what changed.
     ///
     /// ```text
     /// rocksalt '*' pip.upgrade bin_env=/srv/app/venv
@@ -204,7 +204,7 @@ asking! {
     }
 }
 
-/// The form of a name that pip compares: small letters, and one dash for any run of separators.
+/// The normalized form of a name: lower case, and one dash for any run of separators.
 ///
 /// ```text
 /// rocksalt '*' pip.normalize Zope.Interface

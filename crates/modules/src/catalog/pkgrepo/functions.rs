@@ -110,7 +110,7 @@ impl Function for ModRepo {
     }
 }
 
-/// Takes a repository away.
+/// Removes a repository.
 ///
 /// ```text
 /// rocksalt '*' pkg.del_repo 'deb [trusted=yes] file:/srv/repo ./'

@@ -260,7 +260,7 @@ impl Function for PolicyIsApplied {
     }
 }
 
-/// Gives files the labels that the rules have for them, and tells what was changed.
+/// Labels files according to the rules, and returns what was changed.
 ///
 /// ```text
 /// rocksalt '*' selinux.fcontext_apply_policy /srv/www recursive=True

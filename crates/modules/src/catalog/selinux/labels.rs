@@ -115,7 +115,7 @@ impl State for Absent {
     }
 }
 
-/// Gives files the labels that the rules have for them.
+/// Labels files according to the rules.
 ///
 /// ```yaml
 /// /srv/www:

@@ -8,7 +8,7 @@ use crate::machine::System;
 use crate::text::wrap;
 use crate::{Error, Result};
 
-/// A box of comment lines for the top of a file that states look after.
+/// A box of comment lines for the top of a managed file.
 ///
 /// ```text
 /// rocksalt '*' slsutil.banner commentchar='//' borderchar='/'

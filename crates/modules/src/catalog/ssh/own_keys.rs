@@ -54,7 +54,7 @@ impl Function for HostKeys {
     }
 }
 
-/// The keys that users have in their homes, each below the user's name.
+/// The public and private keys in users' homes, by user.
 ///
 /// ```text
 /// rocksalt '*' ssh.user_keys alice prvfile=False

@@ -9,7 +9,7 @@ use super::kernel;
 use crate::Result;
 use crate::machine::System;
 
-/// What a kernel parameter is now.
+/// The current value of a kernel parameter.
 ///
 /// ```text
 /// rocksalt '*' sysctl.get net.ipv4.ip_forward

@@ -48,7 +48,7 @@ impl Function for SetComputerName {
 const MACHINE_INFO: &str = "/etc/machine-info";
 const PRETTY: &str = "PRETTY_HOSTNAME=";
 
-/// The target's name in free words, or `False` if it has none.
+/// The target's description, or `False` if it has none.
 ///
 /// ```text
 /// rocksalt '*' system.get_computer_desc

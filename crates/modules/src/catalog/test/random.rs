@@ -10,7 +10,7 @@ use crate::machine::System;
 use crate::text::digest;
 use crate::{Error, Result};
 
-/// Waits for a random time, then answers `True`.
+/// Waits for a random time, then returns `True`.
 ///
 /// ```text
 /// rocksalt '*' test.rand_sleep 60

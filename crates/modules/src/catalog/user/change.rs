@@ -11,7 +11,7 @@ use crate::catalog::file::Flag;
 use crate::machine::{System, accounts};
 use crate::{Error, Result};
 
-/// Makes a user.
+/// Creates a user.
 ///
 /// ```text
 /// rocksalt '*' user.add alice
@@ -115,7 +115,7 @@ impl Function for Delete {
     }
 }
 
-/// Sets the groups that a user is in besides its own.
+/// Sets a user's supplementary groups.
 ///
 /// ```text
 /// rocksalt '*' user.chgroups alice wheel,docker append=True
@@ -302,7 +302,7 @@ descriptions! {
     /// rocksalt '*' user.chhomephone alice 7735551234
     /// ```
     Chhomephone = "user.chhomephone", homephone, 3;
-    /// Sets whatever else is noted of a user.
+    /// Sets the `other` field of a user's GECOS.
     ///
     /// ```text
     /// rocksalt '*' user.chother alice on-leave

@@ -100,7 +100,7 @@ fn is_python(program: &str) -> bool {
     name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_digit() || letter == '.'))
 }
 
-/// Makes a virtual environment.
+/// Creates a virtual environment.
 ///
 /// ```text
 /// rocksalt '*' virtualenv.create /srv/app/venv
@@ -156,7 +156,7 @@ impl Function for Create {
     }
 }
 
-/// The directory that a virtual environment has its packages in.
+/// The site-packages directory of a virtual environment.
 ///
 /// ```text
 /// rocksalt '*' virtualenv.get_site_packages /srv/app/venv

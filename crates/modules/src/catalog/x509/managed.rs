@@ -48,7 +48,7 @@ pub struct CsrManaged {
     group: Value,
     /// Its permissions.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
@@ -144,7 +144,7 @@ pub struct CertificateManaged {
     /// The private key that signs: a path, or the key itself.
     #[secret]
     signing_private_key: Option<String>,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     signing_private_key_passphrase: Option<String>,
     /// The certificate of who signs.
@@ -154,7 +154,7 @@ pub struct CertificateManaged {
     /// The private key whose public half is certified.
     #[secret]
     private_key: Option<String>,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     private_key_passphrase: Option<String>,
     /// The request that is certified.
@@ -175,7 +175,7 @@ pub struct CertificateManaged {
     group: Value,
     /// Its permissions.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
     kwargs: Map,

@@ -51,7 +51,7 @@ pub struct PrivateKeyManaged {
     group: Value,
     /// Its permissions; by default 0400.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 
@@ -212,7 +212,7 @@ pub struct PemManaged {
     group: Value,
     /// Its permissions.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 

@@ -27,7 +27,7 @@ pub struct Copy {
     source: String,
     /// Replace what is there already, every time.
     force: Flag,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Keep owner, group and mode.
     preserve: Flag,

@@ -47,7 +47,7 @@ pub struct Directory {
     mode: Value,
     /// The mode of files, with `recurse: [mode]`; that of directories by default.
     file_mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Remove what no required `file` state has put there.
     clean: Flag,

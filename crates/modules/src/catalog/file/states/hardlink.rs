@@ -26,7 +26,7 @@ pub struct Hardlink {
     target: String,
     /// Replace a file that is in the way.
     force: Flag,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// The user that new directories belong to.
     user: Value,

@@ -55,7 +55,7 @@ pub struct Keyvalue {
     key_ignore_case: Flag,
     /// Values in capitals are the same.
     value_ignore_case: Flag,
-    /// Make the file if it isn't there.
+    /// Create the file if it doesn't exist.
     create_if_missing: Flag,
     /// Remove lines with other keys.
     prune: Flag,

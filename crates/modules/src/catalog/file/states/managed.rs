@@ -56,7 +56,7 @@ pub struct Managed {
     pub attrs: Option<String>,
     /// `jinja` if the content is a template.
     pub template: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     pub makedirs: Flag,
     /// The mode of directories that are made.
     pub dir_mode: Value,
@@ -72,7 +72,7 @@ pub struct Managed {
     /// Show what differs; switch it off for secrets.
     #[default(true)]
     pub show_changes: Flag,
-    /// Make the file if it isn't there.
+    /// Create the file if it doesn't exist.
     #[default(true)]
     pub create: Flag,
     /// The content itself, or a list of its lines.

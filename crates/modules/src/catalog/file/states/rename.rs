@@ -23,7 +23,7 @@ pub struct Rename {
     source: String,
     /// Replace what is there already.
     force: Flag,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 

@@ -42,12 +42,12 @@ pub struct Serialize {
     mode: Value,
     /// `minion` keeps the old content in the target's cache.
     backup: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Show what differs; switch it off for secrets.
     #[default(true)]
     show_changes: Flag,
-    /// Make the file if it isn't there.
+    /// Create the file if it doesn't exist.
     #[default(true)]
     create: Flag,
     /// Keep what the file has and the data doesn't.

@@ -32,7 +32,7 @@ pub struct Symlink {
     force: Flag,
     /// Rename what is in the way: a path, or a name in the same directory.
     backupname: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// The link's owner; by default the agent's user.
     user: Value,

@@ -8,7 +8,7 @@ use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, w
 use crate::Result;
 use crate::machine::Probe;
 
-/// Makes an empty file, or sets the times of one that is there, every time.
+/// Creates an empty file, or sets the times of one that is there, every time.
 ///
 /// ```yaml
 /// /var/log/httpd/logrotate.empty:
@@ -22,7 +22,7 @@ pub struct Touch {
     atime: Value,
     /// The time of change in seconds since 1970; now by default.
     mtime: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 

@@ -116,7 +116,7 @@ impl Function for DbRepair {
     }
 }
 
-/// Makes a database; false if it is there.
+/// Creates a database; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' mysql.db_create shop

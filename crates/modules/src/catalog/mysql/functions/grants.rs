@@ -24,7 +24,7 @@ pub struct GrantAdd {
     database: String,
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// With the grant option.
@@ -66,7 +66,7 @@ pub struct GrantExists {
     database: String,
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// With the grant option.
@@ -104,7 +104,7 @@ pub struct GrantRevoke {
     database: String,
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// With the grant option.
@@ -131,7 +131,7 @@ impl Function for GrantRevoke {
     }
 }
 
-/// A name as it stands in SQL.
+/// A name quoted as an SQL identifier.
 ///
 /// ```text
 /// rocksalt '*' mysql.quote_identifier 'foo`bar'
@@ -140,7 +140,7 @@ impl Function for GrantRevoke {
 pub struct QuoteIdentifier {
     /// The name.
     identifier: String,
-    /// As it stands in a grant on a whole database.
+    /// Quote it for a grant on a whole database.
     for_grants: Flag,
 }
 
@@ -182,7 +182,7 @@ impl Function for TokenizeGrant {
     }
 }
 
-/// What a user has been granted, as the server prints it; false if there is no such user.
+/// The grants of a user, as the server prints them; false if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_grants frank localhost
@@ -191,7 +191,7 @@ impl Function for TokenizeGrant {
 pub struct UserGrants {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …

@@ -38,7 +38,7 @@ impl Function for FileQuery {
     }
 }
 
-/// Runs statements in a database: the rows that they give, or how many they have changed.
+/// Runs statements in a database, and returns the rows or how many were changed.
 ///
 /// ```text
 /// rocksalt '*' mysql.query shop "SELECT id, name FROM users LIMIT 3"

@@ -159,7 +159,7 @@ impl Function for PluginsList {
     }
 }
 
-/// What the server does at this moment.
+/// The threads of the server.
 ///
 /// ```text
 /// rocksalt '*' mysql.processlist

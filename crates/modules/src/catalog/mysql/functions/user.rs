@@ -23,7 +23,7 @@ use crate::{Error, Result};
 pub struct UserChpass {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -59,7 +59,7 @@ impl Function for UserChpass {
     }
 }
 
-/// Makes a user; false if it is there.
+/// Creates a user; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_create frank localhost password=secret
@@ -69,7 +69,7 @@ impl Function for UserChpass {
 pub struct UserCreate {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -108,7 +108,7 @@ impl Function for UserCreate {
     }
 }
 
-/// Whether there is such a user, and, if told how, whether it logs in so.
+/// Whether a user exists, and whether it logs in as given.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_exists frank localhost
@@ -119,7 +119,7 @@ impl Function for UserCreate {
 pub struct UserExists {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -152,7 +152,7 @@ impl Function for UserExists {
     }
 }
 
-/// All that the server knows of a user; null if there is none.
+/// The server's entry for a user; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_info frank localhost
@@ -161,7 +161,7 @@ impl Function for UserExists {
 pub struct UserInfo {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …
@@ -177,7 +177,7 @@ impl Function for UserInfo {
     }
 }
 
-/// All users, with where they come from.
+/// All users, with their hosts.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_list
@@ -206,7 +206,7 @@ impl Function for UserList {
 pub struct UserRemove {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …
@@ -226,7 +226,7 @@ impl Function for UserRemove {
     }
 }
 
-/// Whether one can log in with this name and password.
+/// Whether a login with this name and password succeeds.
 ///
 /// ```text
 /// rocksalt '*' mysql.verify_login frank secret

@@ -39,7 +39,7 @@ pub struct Present {
     /// The user's name.
     #[default]
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The user may pass them on.
@@ -185,7 +185,7 @@ pub struct Absent {
     /// The user's name.
     #[default]
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// Take the right to pass them on, too.

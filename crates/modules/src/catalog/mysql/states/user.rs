@@ -28,7 +28,7 @@ use crate::machine::{Probe, System};
 pub struct Present {
     /// The user's name.
     name: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -176,7 +176,7 @@ impl Present {
 pub struct Absent {
     /// The user's name.
     name: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// How to reach the server: `connection_host`, `connection_user` …

@@ -26,7 +26,7 @@ use crate::{Error, Result};
 pub struct Install {
     /// The package, or several with commas.
     name: Option<String>,
-    /// Fetch the lists of what there is first.
+    /// Refresh the package lists first.
     refresh: Flag,
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
@@ -99,7 +99,7 @@ fn ended(doing: &str, errors: &[String], changes: Map) -> Result<Map> {
     Err(Error::failed(format!("Problem encountered {doing}. {}{done}", errors.join("\n"))))
 }
 
-/// Removes packages, and returns what has changed. What they were configured with stays.
+/// Removes packages, and returns what has changed. Their configuration stays.
 ///
 /// ```text
 /// rocksalt '*' pkg.remove nginx
@@ -193,7 +193,7 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
 /// ```
 #[function("pkg.upgrade", changes)]
 pub struct Upgrade {
-    /// Fetch the lists of what there is first.
+    /// Refresh the package lists first.
     #[default(true)]
     refresh: Flag,
     /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
@@ -226,7 +226,7 @@ impl Function for Upgrade {
     }
 }
 
-/// Fetches the lists of what there is: for each whether it is new (`True`), was there (`None`) or failed (`False`).
+/// Refreshes the package lists: for each whether it is new (`True`), unchanged (`None`) or failed (`False`).
 ///
 /// ```text
 /// rocksalt '*' pkg.refresh_db
@@ -234,7 +234,7 @@ impl Function for Upgrade {
 /// ```
 #[function("pkg.refresh_db", changes)]
 pub struct RefreshDb {
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     #[default]
     cache_valid_time: f64,
     /// That one could not be fetched is an error.
@@ -290,7 +290,7 @@ impl Function for Hold {
     }
 }
 
-/// Lets packages go that are held.
+/// Releases held packages.
 ///
 /// ```text
 /// rocksalt '*' pkg.unhold linux-image-amd64

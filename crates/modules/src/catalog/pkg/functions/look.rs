@@ -114,7 +114,7 @@ impl Function for Version {
     }
 }
 
-/// The newest version of a package that could be installed; an empty text if the installed one is it.
+/// The newest available version of a package; an empty text if it is installed.
 ///
 /// ```text
 /// rocksalt '*' pkg.latest_version bash

@@ -73,7 +73,7 @@ pub struct Installed {
     update_holds: Flag,
     /// Hold them (`True`), or let them go (`False`).
     hold: Value,
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
     /// What is recommended comes along, or does not (apt).
     #[allow(dead_code, reason = "read with the other options")]

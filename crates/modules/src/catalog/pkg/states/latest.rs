@@ -46,7 +46,7 @@ pub struct Latest {
     watch_flags: Value,
     /// Change packages that are held, and hold them again.
     update_holds: Flag,
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
     /// What is recommended comes along, or does not (apt).
     #[allow(dead_code, reason = "read with the other options")]

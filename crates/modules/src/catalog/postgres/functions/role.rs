@@ -11,7 +11,7 @@ use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
 
-/// Makes a group; false if it is there.
+/// Creates a group; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' postgres.group_create readers
@@ -151,7 +151,7 @@ impl Function for GroupUpdate {
     }
 }
 
-/// Makes a user; false if it is there.
+/// Creates a user; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' postgres.user_create frank rolepassword=secret
@@ -295,7 +295,7 @@ impl Function for UserUpdate {
     }
 }
 
-/// What there is to know of a role; null if there is none.
+/// Details of a role; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' postgres.role_get postgres
@@ -341,7 +341,7 @@ impl Function for UserExists {
     }
 }
 
-/// All roles, with what there is to know of them.
+/// All roles, with their properties.
 ///
 /// ```text
 /// rocksalt '*' postgres.user_list

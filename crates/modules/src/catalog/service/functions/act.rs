@@ -65,31 +65,31 @@ macro_rules! acts {
 }
 
 acts! {
-    /// Makes a service not start with the system.
+    /// Disables a service: it doesn't start at boot.
     ///
     /// ```text
     /// rocksalt '*' service.disable sshd
     /// ```
     Disable = "service.disable", |it: &Acting, machine: &dyn System| it.set_boot(machine, false);
-    /// Makes a service start with the system.
+    /// Enables a service: it starts at boot.
     ///
     /// ```text
     /// rocksalt '*' service.enable sshd
     /// ```
     Enable = "service.enable", |it: &Acting, machine: &dyn System| it.set_boot(machine, true);
-    /// Makes a service read its configuration anew, or restarts it if it can't.
+    /// Reloads a service's configuration, or restarts it if it can't reload.
     ///
     /// ```text
     /// rocksalt '*' service.force_reload sshd
     /// ```
     ForceReload = "service.force_reload", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::ForceReload);
-    /// Stops a service and starts it again, as two things.
+    /// Stops a service and starts it again, in two steps.
     ///
     /// ```text
     /// rocksalt '*' service.full_restart sshd
     /// ```
     FullRestart = "service.full_restart", |it: &Acting, machine: &dyn System| it.act(machine, ServiceAction::FullRestart);
-    /// Makes a service read its configuration anew.
+    /// Reloads a service's configuration.
     ///
     /// ```text
     /// rocksalt '*' service.reload sshd

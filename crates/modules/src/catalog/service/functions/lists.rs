@@ -37,19 +37,19 @@ lists! {
     /// rocksalt '*' service.get_all
     /// ```
     GetAll = "service.get_all", |machine: &dyn System| provider(machine, None)?.all(machine);
-    /// The services that don't start with the system.
+    /// The disabled services.
     ///
     /// ```text
     /// rocksalt '*' service.get_disabled
     /// ```
     GetDisabled = "service.get_disabled", |machine: &dyn System| at_boot(machine, Boot::Disabled);
-    /// The services that start with the system.
+    /// The enabled services.
     ///
     /// ```text
     /// rocksalt '*' service.get_enabled
     /// ```
     GetEnabled = "service.get_enabled", |machine: &dyn System| at_boot(machine, Boot::Enabled);
-    /// The services that run.
+    /// The running services.
     ///
     /// ```text
     /// rocksalt '*' service.get_running
@@ -88,7 +88,7 @@ impl Function for Execs {
     }
 }
 
-/// All that systemd knows of a service.
+/// All properties that systemd has of a service.
 ///
 /// ```text
 /// rocksalt '*' service.show sshd

@@ -52,13 +52,13 @@ questions! {
     /// rocksalt '*' service.available sshd
     /// ```
     Available = "service.available", |machine: &dyn System, name: &str| available(machine, name);
-    /// Whether a service does not start with the system.
+    /// Whether a service is disabled: it doesn't start at boot.
     ///
     /// ```text
     /// rocksalt '*' service.disabled sshd
     /// ```
     Disabled = "service.disabled", |machine: &dyn System, name: &str| Ok(!enabled(machine, name)?);
-    /// Whether a service starts with the system.
+    /// Whether a service is enabled: it starts at boot.
     ///
     /// ```text
     /// rocksalt '*' service.enabled sshd
@@ -88,7 +88,7 @@ impl Function for Offline {
     }
 }
 
-/// Whether a service runs; for a pattern, a map of all that fit.
+/// Whether a service runs; for a pattern, a map of all that match.
 ///
 /// ```text
 /// rocksalt '*' service.status sshd
