@@ -37,13 +37,13 @@ pub struct Publish {
     #[default("glob")]
     tgt_type: String,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     returner: Value,
     /// How long to wait, in seconds.
     #[default(patience())]
     timeout: u32,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     via_master: Value,
 }
 
@@ -73,7 +73,7 @@ pub struct FullData {
     #[default("glob")]
     tgt_type: String,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     returner: Value,
     /// How long to wait, in seconds.
     #[default(patience())]
@@ -98,10 +98,10 @@ pub struct Runner {
     /// The runner.
     fun: String,
     /// Its arguments.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     arg: Value,
     /// How long to wait, in seconds.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     timeout: Value,
 }
 

@@ -1,4 +1,4 @@
-//! `saltutil`: the calls that run on a target, and what it has to look at anew.
+//! `saltutil`: the calls that run on a target, and refreshing what it has cached.
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{JobId, Map, Value};
@@ -192,7 +192,7 @@ impl Function for KillAllJobs {
 #[function("saltutil.refresh_grains", changes)]
 pub struct RefreshGrains {
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -213,7 +213,7 @@ impl Function for RefreshGrains {
 #[function("saltutil.refresh_modules", changes, also("saltutil.refresh_beacons", "saltutil.refresh_matchers"))]
 pub struct RefreshModules {
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -233,13 +233,13 @@ impl Function for RefreshModules {
 #[function("saltutil.refresh_pillar", changes, also("saltutil.pillar_refresh"))]
 pub struct RefreshPillar {
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     wait: bool,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     timeout: Value,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     clean_cache: Value,
 }
 
@@ -299,19 +299,19 @@ impl Function for ListExtmods {
 )]
 pub struct Sync {
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     saltenv: Value,
     /// Gather the grains again.
     #[default(true)]
     refresh: bool,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_whitelist: Value,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_blacklist: Value,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     clean_pillar_cache: bool,
 }
 
@@ -334,19 +334,19 @@ impl Function for Sync {
 #[function("saltutil.sync_all", changes)]
 pub struct SyncAll {
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     saltenv: Value,
     /// Gather the grains again.
     #[default(true)]
     refresh: bool,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_whitelist: Value,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_blacklist: Value,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     clean_pillar_cache: bool,
 }
 
@@ -402,12 +402,12 @@ pub struct Cmd {
     #[default("glob")]
     tgt_type: String,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     ret: Value,
     /// Its arguments by name.
     kwarg: Option<Map>,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     ssh: bool,
 }
 

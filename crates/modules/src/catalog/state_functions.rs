@@ -75,7 +75,7 @@ struct FileArguments {
     /// The order of steps: `ansible` (Salt's), `justdoit` or `genius`.
     mode: Option<String>,
     /// Accepted for compatibility with Salt: `queue`, `concurrent` and the like.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -327,7 +327,7 @@ pub struct SlsId {
     #[flatten]
     options: RunArguments,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -345,7 +345,7 @@ struct DataArguments {
     /// Only return what would change.
     test: bool,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -1,4 +1,4 @@
-//! `sys`: what functions there are, and how they are called, as far as a target knows it.
+//! `sys`: the functions of the agent and their arguments, as far as a target knows them.
 //!
 //! Who asks the controller is answered there, with the documentation (`rocksalt-catalog`).
 

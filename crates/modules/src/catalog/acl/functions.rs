@@ -1,4 +1,4 @@
-//! The functions on access lists.
+//! The functions of `acl`.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

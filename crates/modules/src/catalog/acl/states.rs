@@ -14,7 +14,7 @@ use crate::catalog::user::tool;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::{Kind, Probe, System};
 
-/// Makes sure that somebody has an entry in the access list of a path.
+/// Makes sure that a user or group has an entry in the access list of a path.
 ///
 /// ```yaml
 /// /srv/data:
@@ -69,7 +69,7 @@ pub struct ListPresent {
     force: Flag,
 }
 
-/// Makes sure that somebody has no entry in the access list of a path.
+/// Makes sure that a user or group has no entry in the access list of a path.
 ///
 /// ```yaml
 /// /srv/data:

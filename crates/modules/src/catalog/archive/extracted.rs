@@ -29,7 +29,7 @@ use crate::text::digest;
 ///
 /// An archive with a member that would end up outside of the directory, or a link that leads there, is refused.
 #[state("archive.extracted", required("source"))]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Extracted {
     /// The directory, absolute.
     pub(super) name: String,
@@ -112,7 +112,7 @@ pub struct ArchiveState {
     pub(super) missing: bool,
     pub(super) trigger: bool,
     pub(super) in_the_way: Vec<String>,
-    /// Paths that don't belong to whom they should.
+    /// Paths with another owner or group than requested.
     pub(super) foreign: bool,
 }
 

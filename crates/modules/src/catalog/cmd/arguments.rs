@@ -1,4 +1,4 @@
-//! What all `cmd` functions take, and the command that it makes.
+//! The arguments of all `cmd` functions, and the command that they make.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::machine::{Command, Kind, Probe, System, Template, accounts};
 use crate::text::words;
 use crate::{Error, Result};
 
-/// A command, and how it is to be run.
+/// A command, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 pub struct Arguments {

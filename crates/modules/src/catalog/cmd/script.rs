@@ -100,7 +100,7 @@ impl Function for ExecCodeAll {
     }
 }
 
-/// A script, and how it is to be run.
+/// A script, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 pub struct ScriptArguments {

@@ -1,4 +1,4 @@
-//! Finding programs, and what else there is to run commands with.
+//! Functions that find programs, shells and terminals.
 
 use std::path::{Path, PathBuf};
 

@@ -151,7 +151,7 @@ impl Function for BackupMode {
 #[function("config.gather_bootstrap_script", reads, repeatable)]
 pub struct GatherBootstrapScript {
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     bootstrap: Value,
 }
 

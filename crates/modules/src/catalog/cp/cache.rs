@@ -1,4 +1,4 @@
-//! Copies of the controller's files that stay on the target.
+//! The target's cache of files.
 
 use std::path::{Component, Path, PathBuf};
 

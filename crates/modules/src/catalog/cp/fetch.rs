@@ -1,4 +1,4 @@
-//! Files from the controller to a place on the target.
+//! Functions that copy files from the controller to the target.
 
 use std::path::{Path, PathBuf};
 

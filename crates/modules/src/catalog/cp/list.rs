@@ -1,4 +1,4 @@
-//! What the controller's tree has.
+//! Functions that list the controller's tree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Files from the target to the controller.
+//! Functions that send files from the target to the controller.
 
 use std::path::Path;
 

@@ -126,7 +126,7 @@ pub struct Absent {
     /// `@reboot`, `@daily` …, for a job that has such a time.
     special: Option<String>,
     /// Further arguments are ignored, as in Salt.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -106,7 +106,7 @@ pub struct SetFile {
     /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -1,4 +1,4 @@
-//! [`Engine`]: the program that keeps containers.
+//! [`Engine`]: the container engine, `docker` or `podman`.
 
 use std::time::Duration;
 

@@ -114,7 +114,7 @@ pub struct SetEnv {
     /// Remove all others first.
     clear_all: bool,
     /// Accepted and ignored: nothing else is there to update.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     update_minion: bool,
     /// Only used on Windows.
     permanent: bool,

@@ -34,10 +34,10 @@ pub struct SetEnv {
     /// Remove all others.
     clear_all: Value,
     /// Accepted and ignored: nothing else is there to update.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     update_minion: Value,
     /// Only used on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     permanent: Value,
 }
 

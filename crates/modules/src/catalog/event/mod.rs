@@ -1,4 +1,4 @@
-//! `event`: tells the controller that something happened.
+//! `event`: sends events to the controller.
 
 mod states;
 
@@ -28,7 +28,7 @@ pub struct Send {
     /// What happened, as a map.
     data: Option<Map>,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     preload: Value,
     /// Add the agent's variables: all, or those of a list.
     with_env: Value,
@@ -106,7 +106,7 @@ pub struct FireMaster {
     /// The event's tag.
     tag: String,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     preload: Value,
 }
 

@@ -1,4 +1,4 @@
-//! `event` as a state: a run tells the controller how far it is.
+//! `event` as a state: a run sends events to the controller.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -99,7 +99,7 @@ pub struct Wait {
     /// The event's tag.
     name: String,
     /// Accepted for compatibility with Salt, and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     sfun: Value,
     /// What happened, as a map.
     data: Value,

@@ -1,4 +1,4 @@
-//! Making directories.
+//! Functions that create directories.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Finding files by what they are.
+//! `file.find`: files by name, kind, owner, size, time or content.
 
 use rocksalt_core::Value;
 use rocksalt_core::sort::sort_by;

@@ -1,4 +1,4 @@
-//! One line of a file: there, gone, or another one.
+//! `file.line`: adds, replaces or removes one line of a file.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};

@@ -1,4 +1,4 @@
-//! Users and groups by name and number, and giving files to them.
+//! Users and groups by name and number, and the functions that set owners and modes.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;

@@ -1,4 +1,4 @@
-//! What is in a file.
+//! Functions that read the content of files.
 
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Map, Value};

@@ -1,4 +1,4 @@
-//! A directory with all that is in it, at a glance.
+//! `file.tree`: a directory with all that is below it.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -1,4 +1,4 @@
-//! Putting content into files.
+//! Functions that write files.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;

@@ -31,7 +31,7 @@ pub struct Cloned {
     /// The user to run git as.
     user: Option<String>,
     /// Only used on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// The private key for ssh, or several: paths, or `salt://…`.
@@ -42,7 +42,7 @@ pub struct Cloned {
     #[secret]
     https_pass: Option<String>,
     /// Accepted and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

@@ -35,7 +35,7 @@ pub struct Detached {
     /// The user to run git as.
     user: Option<String>,
     /// Only used on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// Empty a directory that is no repository, and clone into it.
@@ -57,7 +57,7 @@ pub struct Detached {
     #[secret]
     https_pass: Option<String>,
     /// Accepted and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

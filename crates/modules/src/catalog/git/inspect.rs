@@ -9,7 +9,7 @@ use super::{Function, look, read, sound};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// A failure, unless it is to be passed over.
+/// The error, unless it is ignored.
 pub fn forgiven(done: Result<String, Fault>, ignore: bool) -> Result<String> {
     match done {
         Err(_) if ignore => Ok(String::new()),

@@ -1,4 +1,4 @@
-//! What most `git` functions take, and the macro that says it once.
+//! The arguments that most `git` functions share, and the macro that declares them.
 
 use rocksalt_core::Value;
 
@@ -52,7 +52,7 @@ macro_rules! git_function {
     ) => {
         $(#[$doc])*
         #[rocksalt_macros::function($full, $nature)]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+        #[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
         pub struct $name {
             /// The repository.
             cwd: String,
@@ -80,7 +80,7 @@ macro_rules! git_function {
     ) => {
         $(#[$doc])*
         #[rocksalt_macros::function($full, $nature)]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+        #[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
         pub struct $name {
             /// The repository.
             cwd: String,
@@ -112,7 +112,7 @@ macro_rules! git_function {
     ) => {
         $(#[$doc])*
         #[rocksalt_macros::function($full, $nature)]
-        #[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+        #[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
         pub struct $name {
             $( $(#[$about])* $field: $type, )*
             /// Options of the command.

@@ -1,4 +1,4 @@
-//! Functions that speak with remote repositories.
+//! Functions that access remote repositories.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

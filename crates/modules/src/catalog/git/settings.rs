@@ -31,11 +31,11 @@ pub struct ConfigSet {
     /// The user to run git as.
     user: Option<String>,
     /// Only used on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// Accepted and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
     /// For all repositories of the user.
     global: Flag,
@@ -127,11 +127,11 @@ pub struct ConfigUnset {
     /// The user to run git as.
     user: Option<String>,
     /// Only used on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// Accepted and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
     /// For all repositories of the user.
     global: Flag,

@@ -1,4 +1,4 @@
-//! `grains.filter_by`: the table look-up that formulas are made of.
+//! `grains.filter_by`: a table lookup by a grain, which formulas use.
 
 use rocksalt_core::{Map, Value, merge};
 use rocksalt_macros::function;

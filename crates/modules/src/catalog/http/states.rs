@@ -108,7 +108,7 @@ pub struct WaitForSuccessfulQuery {
     /// `string`, `list` for one of several, or `pcre` for a regular expression.
     status_type: Option<String>,
     /// What a dry run asks.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     test_url: Option<String>,
     #[flatten]
     request: RequestArguments,

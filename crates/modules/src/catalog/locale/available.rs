@@ -1,4 +1,4 @@
-//! The locales that there are, and how another one is made.
+//! The available locales, and how another one is generated.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -195,7 +195,7 @@ pub struct GenLocale {
     /// The locale; Debian's list has a character set behind it, which is found by itself.
     locale: String,
     /// Accepted for compatibility with Salt: an error always has all that the program said.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     verbose: Flag,
 }
 

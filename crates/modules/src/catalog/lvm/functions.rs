@@ -68,7 +68,7 @@ pub struct Pvdisplay {
     /// With the real path of the device.
     real: Flag,
     /// Accepted for compatibility with Salt: what isn't there is no error.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     quiet: Flag,
 }
 
@@ -92,7 +92,7 @@ pub struct Vgdisplay {
     #[default]
     vgname: String,
     /// Accepted for compatibility with Salt: what isn't there is no error.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     quiet: Flag,
 }
 
@@ -116,7 +116,7 @@ pub struct Lvdisplay {
     #[default]
     lvname: String,
     /// Accepted for compatibility with Salt: what isn't there is no error.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     quiet: Flag,
 }
 

@@ -51,7 +51,7 @@ pub struct FstabPresent {
     /// Leave an entry that is there as it is.
     not_change: Flag,
     /// Accepted for compatibility with Salt: it means something on AIX only.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     fs_mount: Value,
 }
 

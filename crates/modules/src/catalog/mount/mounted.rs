@@ -76,7 +76,7 @@ pub struct Mounted {
     /// Options that are never a reason to mount anew.
     hidden_opts: Value,
     /// Accepted for compatibility with Salt: the options of what a bind mount shows are not written to its entry here.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     bind_mount_copy_active_opts: Value,
 }
 

@@ -1,4 +1,4 @@
-//! Counting with addresses and networks; looks at no machine.
+//! Arithmetic with addresses and networks; pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

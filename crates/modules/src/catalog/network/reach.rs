@@ -1,4 +1,4 @@
-//! Reaching others.
+//! Whether other hosts can be reached.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};

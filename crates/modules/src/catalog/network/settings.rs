@@ -51,10 +51,10 @@ pub struct System {
     /// Don't restart the network now.
     require_reboot: Value,
     /// What was not given stays in any case.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     retain_settings: Value,
     /// Settings that other systems have.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -41,7 +41,7 @@ pub struct Get {
     /// Compile the pillar for states of this environment first.
     saltenv: Option<String>,
     /// Accepted and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -122,7 +122,7 @@ pub struct Item {
     /// Compile the pillar for states of this environment first.
     saltenv: Option<String>,
     /// Accepted and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -157,7 +157,7 @@ pub struct Raw {
     /// The key; colons mean nothing here. An unknown one is an empty map.
     key: Value,
     /// Accepted and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -187,7 +187,7 @@ pub struct Keys {
     #[default(colon())]
     delimiter: String,
     /// Accepted and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 

@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Compile the pillar for states of this environment.
     saltenv: Option<String>,
     /// Accepted and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 

@@ -1,4 +1,4 @@
-//! [`Options`]: what `pip install` can be told, from the arguments that states and functions share.
+//! [`Options`]: options of `pip install`, from the arguments that states and functions share.
 
 use rocksalt_core::Value;
 use rocksalt_macros::arguments;
@@ -10,9 +10,9 @@ use crate::machine::Probe;
 use crate::text::words;
 use crate::{Error, Result};
 
-/// What pip can be told.
+/// Options of pip.
 #[arguments]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct PipArguments {
     /// A requirements file, or several: paths, or `salt://…`.
     pub requirements: Value,
@@ -150,7 +150,7 @@ impl PipArguments {
     }
 }
 
-/// What pip is told besides the packages.
+/// The options of pip besides the packages.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Options {
     pub words: Vec<String>,

@@ -20,7 +20,7 @@ use crate::machine::{Probe, System};
 ///     - bin_env: /srv/app/venv
 /// ```
 #[state("pip.removed", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Removed {
     /// The package.
     name: String,
@@ -90,7 +90,7 @@ impl State for Removed {
 ///     - bin_env: /srv/app/venv
 /// ```
 #[state("pip.uptodate", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Uptodate {
     /// Any name.
     name: String,

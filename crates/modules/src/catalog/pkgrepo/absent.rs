@@ -26,7 +26,7 @@ pub struct Absent {
     /// The key that goes with it (apt): the file that has it and no other is removed.
     keyid: Value,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

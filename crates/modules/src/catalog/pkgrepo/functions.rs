@@ -17,7 +17,7 @@ use crate::{Error, Result};
 #[function("pkg.list_repos", reads)]
 pub struct ListRepos {
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -61,7 +61,7 @@ pub struct GetRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -120,7 +120,7 @@ pub struct DelRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

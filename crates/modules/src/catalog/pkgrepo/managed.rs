@@ -78,7 +78,7 @@ pub struct Managed {
     /// As `refresh`.
     refresh_db: Value,
     /// Not there: sources are not gathered in one file.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     consolidate: Value,
     /// Further options of the repository (dnf, zypper): `baseurl`, `mirrorlist`, `gpgcheck`, `gpgkey` …
     kwargs: Map,

@@ -1,4 +1,4 @@
-//! Roles: what there is of one, what is requested of it, and the statements between the two.
+//! Roles: the existing one, the requested one, and the statements that change the one into the other.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Finding processes, and ending them.
+//! Functions that find processes and send them signals.
 
 use rocksalt_core::pattern::{Flags, Pattern as Regex};
 use rocksalt_core::{Map, Value};

@@ -1,4 +1,4 @@
-//! The switches of the policy.
+//! The booleans of the policy.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{function, state};

@@ -1,4 +1,4 @@
-//! The rules by which files are labelled, and whether files have the labels that the rules give them.
+//! The rules for file labels, and whether files have the labels of the rules.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;
@@ -27,7 +27,7 @@ pub fn file_type(letter: &str) -> Result<&'static str> {
     })
 }
 
-/// Which rule is meant, and what it gives.
+/// A rule, and the label that it sets.
 #[derive(Clone, Copy)]
 pub struct ContextSpec<'a> {
     pub name: &'a str,

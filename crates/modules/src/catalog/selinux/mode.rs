@@ -1,4 +1,4 @@
-//! Whether SELinux enforces its rules, only tells of what would break them, or is off.
+//! The mode of SELinux: enforcing, permissive or disabled.
 
 use rocksalt_macros::{function, state};
 

@@ -73,7 +73,7 @@ pub struct Module {
     /// `Enabled` or `Disabled`.
     module_state: Value,
     /// Accepted for compatibility with Salt: today's tools don't know versions.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     version: Value,
     /// Install it first.
     install: Flag,

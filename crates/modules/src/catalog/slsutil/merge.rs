@@ -1,4 +1,4 @@
-//! Two pieces of data into one.
+//! Functions that merge data.
 
 use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::{Map, Value};

@@ -1,4 +1,4 @@
-//! What is where in the controller's tree.
+//! Functions that look for files in the controller's tree.
 
 use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};

@@ -1,4 +1,4 @@
-//! The functions that show the keys that a machine and its users have.
+//! The functions that list the keys of a machine and its users.
 
 use std::path::Path;
 

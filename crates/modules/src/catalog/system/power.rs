@@ -1,4 +1,4 @@
-//! Turning the machine off and on again.
+//! Functions that halt, power off and reboot the machine.
 
 use std::path::Path;
 

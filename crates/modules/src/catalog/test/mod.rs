@@ -1,4 +1,4 @@
-//! `test`: is the way to the target open, and what does it say?
+//! `test`: whether a target can be reached, and how calls and results look.
 
 mod arguments;
 mod numbers;

@@ -1,4 +1,4 @@
-//! Something by chance.
+//! Random values and waits.
 
 use std::path::Path;
 

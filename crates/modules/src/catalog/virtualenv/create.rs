@@ -1,4 +1,4 @@
-//! Making an environment, and the functions for it.
+//! Creates virtual environments, and the functions for them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::machine::{Output, Probe, System};
 use crate::text::words::listed;
 use crate::{Error, Result};
 
-/// How an environment is to be made.
+/// How to create an environment.
 #[derive(Default)]
 pub struct VirtualenvSpec {
     pub path: String,

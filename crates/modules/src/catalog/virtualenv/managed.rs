@@ -26,7 +26,7 @@ use crate::text::words::listed;
 ///     - user: app
 /// ```
 #[state("virtualenv.managed")]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Managed {
     /// The directory.
     name: String,

@@ -26,7 +26,7 @@ use crate::{Error, Result};
 ///     - user: www-data
 /// ```
 #[state("x509.private_key_managed")]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct PrivateKeyManaged {
     /// The file.
     name: String,

@@ -49,7 +49,7 @@ pub struct Wait(RunStateArguments);
 #[state("cmd.watch", watches)]
 pub struct Watch(RunStateArguments);
 
-/// A command, and how it is to be run.
+/// A command, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs commands")]
 struct RunStateArguments {

@@ -37,7 +37,7 @@ pub struct Script(ScriptStateArguments);
 #[state("cmd.wait_script", watches)]
 pub struct WaitScript(ScriptStateArguments);
 
-/// A script, and how it is to be run.
+/// A script, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs scripts")]
 struct ScriptStateArguments {

@@ -1,4 +1,4 @@
-//! `file.directory`: a directory, and who may do what with what is in it.
+//! `file.directory`: a directory, and the owners and modes of what is in it.
 
 use std::collections::BTreeSet;
 

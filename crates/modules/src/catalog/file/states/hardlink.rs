@@ -1,4 +1,4 @@
-//! `file.hardlink`: a second name of a file.
+//! `file.hardlink`: a hard link to a file.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

@@ -1,4 +1,4 @@
-//! `file.keyvalue`: values of keys in a file of such lines.
+//! `file.keyvalue`: values in a file of `key=value` lines.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -167,7 +167,7 @@ impl Keyvalue {
         if self.key_ignore_case.0 { key.to_string().to_lowercase() } else { key.to_string() }
     }
 
-    /// A line as it shall be.
+    /// A line as specified.
     fn line(&self, line: &str, bare: &str, wanted: &Map, left: &mut [i64], edited: &mut Edited) -> String {
         let uncommented = bare.len() < line.len();
         let mut line = line.to_owned();

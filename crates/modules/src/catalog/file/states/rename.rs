@@ -1,4 +1,4 @@
-//! `file.rename`: a file that has another name.
+//! `file.rename`: a file that is moved to another name.
 
 use rocksalt_macros::state;
 

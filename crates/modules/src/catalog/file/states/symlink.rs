@@ -1,4 +1,4 @@
-//! `file.symlink`: a link to somewhere.
+//! `file.symlink`: a symbolic link.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ impl State for Symlink {
     }
 }
 
-/// Whom a link belongs to.
+/// The owner of a link.
 struct Owners {
     user: Value,
     group: Value,

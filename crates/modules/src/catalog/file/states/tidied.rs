@@ -1,4 +1,4 @@
-//! `file.tidied`: a directory without what is old or big.
+//! `file.tidied`: removes old or large files from a directory.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `file.touch`: a file that is there, with the times of now or others.
+//! `file.touch`: a file that exists, with its times set.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

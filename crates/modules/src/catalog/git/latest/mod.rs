@@ -1,4 +1,4 @@
-//! `git.latest`: a repository on the target that is as the remote one is.
+//! `git.latest`: a repository on the target that is up to date with the remote one.
 
 mod clone;
 mod dry;
@@ -48,7 +48,7 @@ pub struct Latest {
     /// The user to run git as.
     user: Option<String>,
     /// Only used on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// Move the local branch; else only fetch.
@@ -93,7 +93,7 @@ pub struct Latest {
     #[default("*")]
     refspec_tag: String,
     /// Accepted and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

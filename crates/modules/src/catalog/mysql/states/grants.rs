@@ -1,4 +1,4 @@
-//! `mysql_grants`: what users may do.
+//! `mysql_grants`: privileges of users.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -25,7 +25,7 @@ use crate::{Error, Result};
 ///     - host: localhost
 /// ```
 ///
-/// Privileges that the user has besides stay, unless `revoke_first` says that there shall be no others.
+/// Other privileges of the user stay, unless `revoke_first` is set.
 #[state("mysql_grants.present", required("grant", "database", "user"))]
 pub struct Present {
     /// A name for the grant.

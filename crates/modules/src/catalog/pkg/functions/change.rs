@@ -240,7 +240,7 @@ pub struct RefreshDb {
     /// That one could not be fetched is an error.
     failhard: Flag,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -278,7 +278,7 @@ pub struct Hold {
     /// Several packages, as `pkg.install` takes them.
     sources: Value,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -304,7 +304,7 @@ pub struct Unhold {
     /// Several packages, as `pkg.install` takes them.
     sources: Value,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

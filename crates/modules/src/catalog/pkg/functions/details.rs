@@ -171,7 +171,7 @@ pub struct UpgradeAvailable {
     /// The package.
     name: String,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -197,7 +197,7 @@ impl Function for UpgradeAvailable {
 #[function("pkg.list_holds", reads)]
 pub struct ListHolds {
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

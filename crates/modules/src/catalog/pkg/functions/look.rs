@@ -51,7 +51,7 @@ pub struct ListPkgs {
     /// Instead those that are there, but marked to be purged (apt).
     purge_desired: Flag,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -83,7 +83,7 @@ pub struct Version {
     /// Versions as lists, not as texts with commas.
     versions_as_list: bool,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -49,7 +49,7 @@ pub struct Installed {
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// Accepted and ignored: nothing is suggested.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     skip_suggestions: Value,
     /// Several packages, each a name or `{name: version}`, in one transaction.
     pkgs: Value,
@@ -60,10 +60,10 @@ pub struct Installed {
     /// Not there: files of packages are not verified.
     pkg_verify: Value,
     /// Belongs to `pkg_verify`.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     ignore_types: Value,
     /// Accepted and ignored: a name is found with and without its architecture.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     normalize: Value,
     /// Compare versions without what stands before a colon; unless told, where the request has no colon.
     ignore_epoch: Value,

@@ -42,7 +42,7 @@ pub struct Latest {
     /// Refused: there is nothing newer than a file.
     sources: Value,
     /// Accepted and ignored: it is for Gentoo.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     watch_flags: Value,
     /// Change packages that are held, and hold them again.
     update_holds: Flag,

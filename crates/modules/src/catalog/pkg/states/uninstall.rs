@@ -31,7 +31,7 @@ pub struct Removed {
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
     /// Accepted and ignored: a name is found with and without its architecture.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
     ignore_epoch: Value,
@@ -57,7 +57,7 @@ pub struct Purged {
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
     /// Accepted and ignored: a name is found with and without its architecture.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
     ignore_epoch: Value,

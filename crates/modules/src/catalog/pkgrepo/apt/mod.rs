@@ -36,7 +36,7 @@ pub struct Sources {
     pub files: Vec<File>,
 }
 
-/// What shall be there.
+/// What is to be there.
 #[derive(Clone, Debug, Default)]
 pub struct RepositorySpec {
     line: Line,

@@ -1,4 +1,4 @@
-//! `postgres_privileges`: what roles may do.
+//! `postgres_privileges`: privileges of roles.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;

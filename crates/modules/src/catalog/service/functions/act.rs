@@ -1,4 +1,4 @@
-//! Starting and stopping services, and whether they start with the system.
+//! Functions that start, stop, enable and disable services.
 
 use rocksalt_core::Map;
 use rocksalt_macros::{arguments, function};
@@ -21,7 +21,7 @@ pub struct Acting {
     /// Remove a mask that lasts until the next boot first.
     unmask_runtime: Flag,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

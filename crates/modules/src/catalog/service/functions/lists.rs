@@ -1,4 +1,4 @@
-//! All services, or all of a kind.
+//! Functions that list services.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;

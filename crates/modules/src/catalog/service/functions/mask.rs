@@ -1,4 +1,4 @@
-//! Forbidding services to start, and having systemd read its files anew.
+//! Functions that mask services, and reload systemd's unit files.
 
 use rocksalt_macros::{arguments, function};
 

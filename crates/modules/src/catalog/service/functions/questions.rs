@@ -1,4 +1,4 @@
-//! What a service does now.
+//! Functions that query one service.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
@@ -15,7 +15,7 @@ pub struct Service {
     /// The name.
     name: String,
     /// Accepted and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -1,4 +1,4 @@
-//! `service.masked` and `service.unmasked`: whether it may start at all.
+//! `service.masked` and `service.unmasked`: whether a service can be started at all.
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;
@@ -41,7 +41,7 @@ pub struct Unmasked {
     runtime: Flag,
 }
 
-/// What is to be masked, or no longer.
+/// The service to mask or unmask.
 struct Mask<'a> {
     name: &'a str,
     runtime: bool,
