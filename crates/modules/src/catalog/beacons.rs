@@ -1,7 +1,6 @@
-//! `beacons`: what a target watches and tells of by itself.
+//! `beacons`: what a target monitors and reports by itself.
 //!
-//! There are no beacons yet: none is there, none can be had. Whoever lists them gets nothing, whoever wants to set one up
-//! a failure.
+//! There are no beacons yet: the lists are always empty, and functions that set one up fail.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -62,7 +61,7 @@ impl Function for ListAvailable {
     }
 }
 
-/// Would set up a beacon. A failure, as there are no beacons yet.
+/// Would set up a beacon. Fails, as there are no beacons yet.
 ///
 /// ```text
 /// rocksalt '*' beacons.add load '[{"interval": 60}]'

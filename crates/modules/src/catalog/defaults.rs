@@ -20,7 +20,7 @@ pub const FUNCTIONS: &[Entry] = &[entry::<Deepcopy>(), entry::<Get>(), entry::<M
 pub struct Get {
     /// The path; without a colon all of the defaults are meant.
     key: String,
-    /// What to give if there is none.
+    /// The value to return if there is none.
     default: Option<Value>,
 }
 
@@ -61,7 +61,7 @@ fn load(machine: &dyn System, formula: &str) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// Puts a map over another, at every depth, and gives the whole.
+/// Merges a map into another, at every depth, and returns the result.
 ///
 /// ```text
 /// rocksalt '*' defaults.merge '{a: b}' '{d: e}'
@@ -81,7 +81,7 @@ pub struct Merge {
     /// Change the first map.
     #[default(true)]
     in_place: bool,
-    /// Take nothing for an empty map.
+    /// Treat a null as an empty map.
     #[default(true)]
     convert_none: bool,
 }
@@ -108,7 +108,7 @@ fn merged(under: Value, over: Value, merge_lists: bool, convert: bool) -> Result
     Ok(Value::Map(whole))
 }
 
-/// Puts each entry of a group over the same defaults, and gives the group.
+/// Merges each entry of a group into the same defaults, and returns the group.
 ///
 /// ```text
 /// rocksalt '*' defaults.update '{host1: {port: 80}}' '{port: 8080, user: www}'
@@ -129,7 +129,7 @@ pub struct Update {
     /// Change the group.
     #[default(true)]
     in_place: bool,
-    /// Take nothing for an empty map.
+    /// Treat a null as an empty map.
     #[default(true)]
     convert_none: bool,
 }
@@ -153,7 +153,7 @@ impl Function for Update {
     }
 }
 
-/// A copy of a value that has nothing in common with it.
+/// A deep copy of a value.
 ///
 /// ```text
 /// rocksalt '*' defaults.deepcopy '{a: [1, 2]}'

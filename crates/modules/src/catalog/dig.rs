@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[entry::<A>(), entry::<Aaaa>()];
 
-/// A name, and whom to ask.
+/// A name, and the name server to ask.
 #[arguments]
 pub struct Question {
     /// The name.

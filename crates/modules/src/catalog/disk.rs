@@ -275,7 +275,7 @@ fn parse_blkid(text: &str) -> Map {
     devices
 }
 
-/// What a block device says of itself: sizes, sectors, read-ahead.
+/// The properties of a block device: sizes, sectors, read-ahead.
 ///
 /// ```text
 /// rocksalt '*' disk.dump /dev/sda
@@ -284,7 +284,7 @@ fn parse_blkid(text: &str) -> Map {
 pub struct Dump {
     /// The device.
     device: String,
-    /// Accepted for Salt's sake, which ignores it too for anything but a list of names to keep.
+    /// Accepted for compatibility with Salt, which ignores it too for anything but a list of names to keep.
     args: Vec<String>,
 }
 

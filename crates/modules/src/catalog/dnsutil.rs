@@ -1,4 +1,4 @@
-//! `dnsutil`: help for the zones of a name server.
+//! `dnsutil`: addresses of names, and serial numbers of zones.
 
 use rocksalt_core::{Call, Value};
 use rocksalt_macros::function;

@@ -1,4 +1,4 @@
-//! How a call from a template differs from one of a user's.
+//! How a call from a template differs from a user's.
 
 use rocksalt_core::{Call, Value};
 

@@ -105,7 +105,7 @@ impl Text {
     }
 }
 
-/// The text that a base64 text stands for; bytes if it is none.
+/// Decodes base64; returns bytes if the result is no text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.base64_b64decode instr='Z2V0IHNhbHRlZA=='
@@ -121,7 +121,7 @@ pub struct B64Decode(Text);
 #[function("hashutil.base64_b64encode", reads, call = Text::encode -> String)]
 pub struct B64Encode(Text);
 
-/// The text that base64 lines stand for; bytes if it is none.
+/// Decodes lines of base64; returns bytes if the result is no text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.base64_decodestring instr='Z2V0IHNhbHRlZA=='

@@ -1,4 +1,4 @@
-//! The few functions that in Salt change the map they are given, not only answer with a new one.
+//! The few functions that in Salt change the map that they get, besides returning a new one.
 //!
 //! `{% do salt['defaults.merge'](settings, more) %}` is how formulas write it. A [`Function`] here
 //! gets copies, so whoever calls for a template puts the changed map back.

@@ -1,4 +1,4 @@
-//! `log`: lines that state files leave for whoever debugs them.
+//! `log`: log lines of state files.
 //!
 //! Salt writes them to the minion's log. There is none here: the functions say `True`, so that files
 //! that use them work.
@@ -35,58 +35,58 @@ impl Message {
     }
 }
 
-/// Takes a line about something that can't go on.
+/// Accepts a log line of level `critical`.
 ///
 /// ```text
 /// rocksalt '*' log.critical 'the disk is gone'
 /// ```
-#[function("log.critical", changes, call = Message::ignore -> bool)]
+#[function("log.critical", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Critical(Message);
 
-/// Takes a line for whoever debugs a state file.
+/// Accepts a log line of level `debug`.
 ///
 /// ```text
 /// rocksalt '*' log.debug 'the map is loaded'
 /// ```
-#[function("log.debug", changes, call = Message::ignore -> bool)]
+#[function("log.debug", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Debug(Message);
 
-/// Takes a line about something that went wrong.
+/// Accepts a log line of level `error`.
 ///
 /// ```text
 /// rocksalt '*' log.error 'there is no such package'
 /// ```
-#[function("log.error", changes, call = Message::ignore -> bool)]
+#[function("log.error", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Error(Message);
 
-/// Takes a line about an exception.
+/// Accepts a log line about an exception.
 ///
 /// ```text
 /// rocksalt '*' log.exception 'it was not caught'
 /// ```
-#[function("log.exception", changes, call = Message::ignore -> bool)]
+#[function("log.exception", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Exception(Message);
 
-/// Takes a line that is good to know.
+/// Accepts a log line of level `info`.
 ///
 /// ```text
 /// rocksalt '*' log.info 'version 2 is in use'
 /// ```
-#[function("log.info", changes, call = Message::ignore -> bool)]
+#[function("log.info", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Info(Message);
 
-/// Takes a line about the smallest of steps.
+/// Accepts a log line of level `trace`.
 ///
 /// ```text
 /// rocksalt '*' log.trace 'in the loop'
 /// ```
-#[function("log.trace", changes, call = Message::ignore -> bool)]
+#[function("log.trace", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Trace(Message);
 
-/// Takes a line about something that may go wrong.
+/// Accepts a log line of level `warning`.
 ///
 /// ```text
 /// rocksalt '*' log.warning 'this pillar key is old'
 /// ```
-#[function("log.warning", changes, call = Message::ignore -> bool)]
+#[function("log.warning", reads, repeatable, call = Message::ignore -> bool)]
 pub struct Warning(Message);

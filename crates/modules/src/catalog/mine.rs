@@ -1,7 +1,7 @@
-//! `mine`: what targets tell each other through the controller.
+//! `mine`: data that targets share through the controller.
 //!
 //! There is no mine yet: nothing is ever in it. State files that ask for something get nothing, as on
-//! a minion whose fellows have told nothing; whoever wants to tell something gets a failure.
+//! a minion when no other minion has sent anything; functions that send something fail.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -18,7 +18,7 @@ fn absent<T>() -> Result<T> {
         .hint("`publish.publish` asks other targets directly, if the controller's `peer` rules allow it"))
 }
 
-/// What other targets have told, by their ids. Always an empty map, as there is no mine yet.
+/// Mine data of other targets, by their ids. Always an empty map, as there is no mine yet.
 ///
 /// ```text
 /// rocksalt '*' mine.get '*' network.ip_addrs
@@ -31,9 +31,9 @@ pub struct Get {
     /// The function, or a list of them.
     #[required]
     fun: Value,
-    /// What kind of target it is.
+    /// The kind of target expression.
     tgt_type: Option<String>,
-    /// Leave out what this target told.
+    /// Leave out this target's own data.
     exclude_minion: bool,
 }
 
@@ -45,7 +45,7 @@ impl Function for Get {
     }
 }
 
-/// Would tell others what a function gives. A failure, as there is no mine yet.
+/// Would send a function's result to the mine. Fails, as there is no mine yet.
 ///
 /// ```text
 /// rocksalt '*' mine.send network.ip_addrs interface=eth0
@@ -53,7 +53,7 @@ impl Function for Get {
 #[function("mine.send", changes)]
 #[allow(dead_code, reason = "there is nowhere to put it yet")]
 pub struct Send {
-    /// The function, or the name it shall have in the mine.
+    /// The function, or its name in the mine.
     name: String,
     /// The function's arguments.
     args: Vec<Value>,
@@ -69,7 +69,7 @@ impl Function for Send {
     }
 }
 
-/// Would tell others what the configured functions give. Nothing if none are, else a failure.
+/// Would send results of configured functions to the mine. Does nothing if none are configured; otherwise fails.
 ///
 /// ```text
 /// rocksalt '*' mine.update
@@ -94,7 +94,7 @@ impl Function for Update {
     }
 }
 
-/// Forgets what this target told of a function. There is never anything to forget.
+/// Removes a function's result from the mine. There is never anything to remove.
 ///
 /// ```text
 /// rocksalt '*' mine.delete network.ip_addrs
@@ -114,7 +114,7 @@ impl Function for Delete {
     }
 }
 
-/// Forgets everything that this target told. There is never anything to forget.
+/// Removes all data of this target from the mine. There is never anything to remove.
 ///
 /// ```text
 /// rocksalt '*' mine.flush
@@ -130,7 +130,7 @@ impl Function for Flush {
     }
 }
 
-/// The functions whose results this target tells others. Always none, as there is no mine yet.
+/// The functions whose results this target sends to the mine. Always none, as there is no mine yet.
 ///
 /// ```text
 /// rocksalt '*' mine.valid

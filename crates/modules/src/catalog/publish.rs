@@ -10,14 +10,14 @@ use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[entry::<FullData>(), entry::<Publish>(), entry::<Runner>()];
 
-/// How many seconds are waited for the others unless told.
+/// How many seconds are waited for the others by default.
 pub const PATIENCE: u32 = 5;
 
 fn patience() -> u32 {
     PATIENCE
 }
 
-/// Runs a function on other targets and gives what each answered.
+/// Runs a function on other targets and returns each result.
 ///
 /// Only what the controller's rules for peers allow: by default nothing.
 ///
@@ -31,19 +31,19 @@ pub struct Publish {
     tgt: String,
     /// The function.
     fun: String,
-    /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
+    /// Its arguments: a list, or a comma-separated text; `name=value` goes by name.
     arg: Value,
     /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
     #[default("glob")]
     tgt_type: String,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     returner: Value,
     /// How long to wait, in seconds.
     #[default(patience())]
     timeout: u32,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     via_master: Value,
 }
 
@@ -56,7 +56,7 @@ impl Function for Publish {
     }
 }
 
-/// As `publish.publish`, with the exit code and whatever else is known of each answer.
+/// As `publish.publish`, with the exit code and the other details of each return.
 ///
 /// ```text
 /// rocksalt '*' publish.full_data 'web*' test.ping
@@ -67,13 +67,13 @@ pub struct FullData {
     tgt: String,
     /// The function.
     fun: String,
-    /// Its arguments: a list, or a text with commas between them; `name=value` goes by name.
+    /// Its arguments: a list, or a comma-separated text; `name=value` goes by name.
     arg: Value,
     /// What kind of target expression it is: `glob`, `list`, `grain`, `compound` …
     #[default("glob")]
     tgt_type: String,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     returner: Value,
     /// How long to wait, in seconds.
     #[default(patience())]
@@ -88,7 +88,7 @@ impl Function for FullData {
     }
 }
 
-/// Says that targets can't have the controller run something for them.
+/// Fails: targets can't run runners on the controller.
 ///
 /// ```text
 /// rocksalt '*' publish.runner manage.down
@@ -98,10 +98,10 @@ pub struct Runner {
     /// The runner.
     fun: String,
     /// Its arguments.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     arg: Value,
     /// How long to wait, in seconds.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     timeout: Value,
 }
 

@@ -142,7 +142,7 @@ impl Function for Hash {
     }
 }
 
-/// A whole number by chance, or always the same for a seed.
+/// A random integer; always the same for a seed.
 ///
 /// ```text
 /// rocksalt '*' random.rand_int 1 10
@@ -171,7 +171,7 @@ impl Function for RandInt {
     }
 }
 
-/// A whole number below a limit that is always the same for a target: to spread work over an hour.
+/// An integer below a limit that is always the same for a target: to spread work over time.
 ///
 /// ```text
 /// rocksalt '*' random.seed 60
@@ -216,7 +216,7 @@ fn chosen(machine: &dyn System, items: &[Value], size: usize, seed: &Value) -> R
     Ok(random.sample(items, size))
 }
 
-/// Some items of a list, by chance or always the same for a seed.
+/// Random items of a list; always the same for a seed.
 ///
 /// ```text
 /// rocksalt '*' random.sample '[a, b, c]' 2
@@ -241,7 +241,7 @@ impl Function for Sample {
     }
 }
 
-/// The hash of a password as `/etc/shadow` has it.
+/// The hash of a password in the format of `/etc/shadow`.
 ///
 /// ```text
 /// rocksalt '*' random.shadow_hash crypt_salt=saltsalt password=secret
@@ -283,7 +283,7 @@ impl Function for ShadowHash {
     }
 }
 
-/// A list in another order, by chance or always the same for a seed.
+/// A list in random order; always the same for a seed.
 ///
 /// ```text
 /// rocksalt '*' random.shuffle '[a, b, c]' seed=web1

@@ -1,4 +1,4 @@
-//! `saltutil`: the calls that run on a target, and what it has to look at anew.
+//! `saltutil`: the calls that run on a target, and refreshing what it has cached.
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{JobId, Map, Value};
@@ -63,7 +63,7 @@ impl Function for IsRunning {
     }
 }
 
-/// What runs on the target for a job; nothing if nothing does.
+/// The call of a job that runs on the target; an empty map if there is none.
 ///
 /// ```text
 /// rocksalt '*' saltutil.find_job 20260131093000123456
@@ -83,7 +83,7 @@ impl Function for FindJob {
     }
 }
 
-/// Asks what runs for a job to end (SIGTERM).
+/// Terminates the call of a job (SIGTERM).
 ///
 /// ```text
 /// rocksalt '*' saltutil.term_job 20260131093000123456
@@ -102,7 +102,7 @@ impl Function for TermJob {
     }
 }
 
-/// Ends what runs for a job at once (SIGKILL).
+/// Kills the call of a job (SIGKILL).
 ///
 /// ```text
 /// rocksalt '*' saltutil.kill_job 20260131093000123456
@@ -121,7 +121,7 @@ impl Function for KillJob {
     }
 }
 
-/// Sends a signal to what runs for a job.
+/// Sends a signal to the call of a job.
 ///
 /// ```text
 /// rocksalt '*' saltutil.signal_job 20260131093000123456 15
@@ -150,7 +150,7 @@ impl Function for SignalJob {
     }
 }
 
-/// Asks all that runs on the target to end (SIGTERM).
+/// Terminates all calls that run on the target (SIGTERM).
 ///
 /// ```text
 /// rocksalt '*' saltutil.term_all_jobs
@@ -167,7 +167,7 @@ impl Function for TermAllJobs {
     }
 }
 
-/// Ends all that runs on the target at once (SIGKILL).
+/// Kills all calls that run on the target (SIGKILL).
 ///
 /// ```text
 /// rocksalt '*' saltutil.kill_all_jobs
@@ -184,15 +184,15 @@ impl Function for KillAllJobs {
     }
 }
 
-/// Has the target gather its grains anew.
+/// Gathers the target's grains again.
 ///
 /// ```text
 /// rocksalt '*' saltutil.refresh_grains
 /// ```
 #[function("saltutil.refresh_grains", changes)]
 pub struct RefreshGrains {
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -205,15 +205,15 @@ impl Function for RefreshGrains {
     }
 }
 
-/// Answers `True`: functions are part of the program and never stale.
+/// Returns `True`: functions are part of the program and never stale.
 ///
 /// ```text
 /// rocksalt '*' saltutil.refresh_modules
 /// ```
 #[function("saltutil.refresh_modules", changes, also("saltutil.refresh_beacons", "saltutil.refresh_matchers"))]
 pub struct RefreshModules {
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -225,21 +225,21 @@ impl Function for RefreshModules {
     }
 }
 
-/// Answers `True`: nothing of the pillar is kept on the target.
+/// Returns `True`: the target doesn't cache the pillar.
 ///
 /// ```text
 /// rocksalt '*' saltutil.refresh_pillar
 /// ```
 #[function("saltutil.refresh_pillar", changes, also("saltutil.pillar_refresh"))]
 pub struct RefreshPillar {
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     wait: bool,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     timeout: Value,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     clean_cache: Value,
 }
 
@@ -251,7 +251,7 @@ impl Function for RefreshPillar {
     }
 }
 
-/// The functions that were added from outside, of which there are none.
+/// The external modules, of which there are none.
 ///
 /// ```text
 /// rocksalt '*' saltutil.list_extmods
@@ -267,7 +267,7 @@ impl Function for ListExtmods {
     }
 }
 
-/// Gives what was synchronised: nothing, since nothing has to be sent to targets.
+/// Returns what was synchronised: nothing, since nothing has to be sent to targets.
 ///
 /// ```text
 /// rocksalt '*' saltutil.sync_modules
@@ -298,20 +298,20 @@ impl Function for ListExtmods {
     )
 )]
 pub struct Sync {
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     saltenv: Value,
-    /// Gather the grains anew.
+    /// Gather the grains again.
     #[default(true)]
     refresh: bool,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_whitelist: Value,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_blacklist: Value,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     clean_pillar_cache: bool,
 }
 
@@ -326,27 +326,27 @@ impl Function for Sync {
     }
 }
 
-/// Gives what was synchronised: nothing of any kind, since nothing has to be sent to targets.
+/// Returns what was synchronised: nothing of any kind, since nothing has to be sent to targets.
 ///
 /// ```text
 /// rocksalt '*' saltutil.sync_all
 /// ```
 #[function("saltutil.sync_all", changes)]
 pub struct SyncAll {
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     saltenv: Value,
-    /// Gather the grains anew.
+    /// Gather the grains again.
     #[default(true)]
     refresh: bool,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_whitelist: Value,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     extmod_blacklist: Value,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     clean_pillar_cache: bool,
 }
 
@@ -361,7 +361,7 @@ impl Function for SyncAll {
     }
 }
 
-/// Removes all that the target keeps and can have again.
+/// Removes the target's cache.
 ///
 /// ```text
 /// rocksalt '*' saltutil.clear_cache
@@ -401,13 +401,13 @@ pub struct Cmd {
     /// What kind of target expression it is.
     #[default("glob")]
     tgt_type: String,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     ret: Value,
     /// Its arguments by name.
     kwarg: Option<Map>,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     ssh: bool,
 }
 

@@ -44,7 +44,7 @@ impl Function for List {
     }
 }
 
-/// Would put a job into the schedule. A failure, as there is no schedule yet.
+/// Would add a job to the schedule. Fails, as there is no schedule yet.
 ///
 /// ```text
 /// rocksalt '*' schedule.add job1 function=test.ping seconds=3600

@@ -18,7 +18,7 @@ pub struct SqlPlan {
 }
 
 impl SqlPlan {
-    /// `tell` runs one statement, and gives the server's reason if it refuses.
+    /// `tell` runs one statement, and returns the server's reason if it refuses.
     pub fn carry_out(
         self,
         machine: &dyn System,

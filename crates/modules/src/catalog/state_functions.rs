@@ -40,7 +40,7 @@ impl Serialize for Answer {
 #[arguments]
 #[derive(Default)]
 struct RunArguments {
-    /// Only say what would change.
+    /// Only return what would change.
     test: bool,
     /// Merged over the pillar.
     #[secret]
@@ -75,8 +75,8 @@ struct FileArguments {
     exclude: Value,
     /// The order of steps: `ansible` (Salt's), `justdoit` or `genius`.
     mode: Option<String>,
-    /// Taken for Salt's sake: `queue`, `concurrent` and the like.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: `queue`, `concurrent` and the like.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -107,7 +107,7 @@ fn names(mods: &Value) -> Vec<String> {
 /// State files by their names.
 #[arguments]
 struct NamedFiles {
-    /// The state files: a list, or names with commas between. None: what the top file says.
+    /// The state files: a list, or comma-separated names. By default: what the top file says.
     mods: Value,
     #[flatten]
     options: FileArguments,
@@ -170,7 +170,7 @@ impl StateFunction for Sls {
     }
 }
 
-/// Says what `state.apply` would change; nothing is changed.
+/// Returns what `state.apply` would change; nothing is changed.
 ///
 /// ```text
 /// rocksalt '*' state.test nginx
@@ -184,7 +184,7 @@ impl StateFunction for Test {
     }
 }
 
-/// The states of files as written, with includes and extends worked in.
+/// The high data of state files, with includes and extends applied.
 ///
 /// ```text
 /// rocksalt web1 state.show_sls nginx
@@ -198,7 +198,7 @@ impl StateFunction for ShowSls {
     }
 }
 
-/// The steps of files in the order in which they would run.
+/// The low data of state files, in the order in which they would run.
 ///
 /// ```text
 /// rocksalt web1 state.show_low_sls nginx
@@ -212,7 +212,7 @@ impl StateFunction for ShowLowSls {
     }
 }
 
-/// What is wrong in state files (all of the environment, if none are named); nothing is applied.
+/// The errors in state files (all of the environment, if none are named); nothing is applied.
 ///
 /// ```text
 /// rocksalt web1 state.check nginx
@@ -240,7 +240,7 @@ impl StateFunction for Graph {
     }
 }
 
-/// Applies all state files that the top file gives this target.
+/// Applies all state files that the top file assigns to this target.
 ///
 /// ```text
 /// rocksalt '*' state.highstate test=True
@@ -254,12 +254,12 @@ impl StateFunction for Highstate {
     }
 }
 
-/// The states that the top file comes to, as written.
+/// The high data of the top file's states.
 ///
 /// ```text
 /// rocksalt web1 state.show_highstate
 /// ```
-#[function("state.show_highstate", reads, repeatable)]
+#[function("state.show_highstate", reads)]
 pub struct ShowHighstate(FileArguments);
 
 impl StateFunction for ShowHighstate {
@@ -268,12 +268,12 @@ impl StateFunction for ShowHighstate {
     }
 }
 
-/// The steps that the top file comes to, in the order in which they would run.
+/// The low data of the top file's states, in the order in which they would run.
 ///
 /// ```text
 /// rocksalt web1 state.show_lowstate
 /// ```
-#[function("state.show_lowstate", reads, repeatable)]
+#[function("state.show_lowstate", reads)]
 pub struct ShowLowstate(FileArguments);
 
 impl StateFunction for ShowLowstate {
@@ -282,7 +282,7 @@ impl StateFunction for ShowLowstate {
     }
 }
 
-/// The state files that the top file gives this target, by environment.
+/// The state files that the top file assigns to this target, by environment.
 ///
 /// ```text
 /// rocksalt '*' state.show_top
@@ -337,8 +337,8 @@ pub struct SlsId {
     mods: Value,
     #[flatten]
     options: RunArguments,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -354,10 +354,10 @@ struct DataArguments {
     /// The data.
     #[required]
     data: Value,
-    /// Only say what would change.
+    /// Only return what would change.
     test: bool,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -367,7 +367,7 @@ impl DataArguments {
     }
 }
 
-/// Applies states that are given as data: what a state file would come to.
+/// Applies states that are given as high data.
 ///
 /// ```text
 /// rocksalt web1 state.high '{"/tmp/x": {"file": ["touch"]}}'
@@ -381,7 +381,7 @@ impl StateFunction for High {
     }
 }
 
-/// Applies one step that is given as data.
+/// Applies one chunk of low data.
 ///
 /// ```text
 /// rocksalt web1 state.low '{"state": "file", "fun": "touch", "name": "/tmp/x"}'

@@ -21,7 +21,7 @@ pub struct Set {
     /// A name.
     #[allow(dead_code, reason = "every state has one")]
     name: String,
-    /// Whatever templates shall read.
+    /// Values for templates.
     #[allow(dead_code, reason = "for templates")]
     kwargs: Map,
 }
@@ -38,7 +38,7 @@ pub struct Context {
     /// A name.
     #[allow(dead_code, reason = "every state has one")]
     name: String,
-    /// Whatever templates shall read.
+    /// Values for templates.
     #[allow(dead_code, reason = "for templates")]
     kwargs: Map,
 }

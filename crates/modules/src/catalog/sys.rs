@@ -1,4 +1,4 @@
-//! `sys`: what functions there are, and how they are called, as far as a target knows it.
+//! `sys`: the functions of the agent and their arguments, as far as a target knows them.
 //!
 //! Who asks the controller is answered there, with the documentation (`rocksalt-catalog`).
 
@@ -173,7 +173,7 @@ impl Function for ListStateModules {
     }
 }
 
-/// What states do and take.
+/// The documentation of states.
 ///
 /// ```text
 /// rocksalt '*' sys.state_doc file.managed

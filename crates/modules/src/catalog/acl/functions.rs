@@ -1,4 +1,4 @@
-//! The functions on access lists.
+//! The functions of `acl`.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub struct Getfacl {
     /// The paths.
     args: Vec<String>,
-    /// Those of everything below, too.
+    /// Include everything below them.
     recursive: bool,
 }
 
@@ -41,15 +41,15 @@ impl Function for Getfacl {
 pub struct Modfacl {
     /// `user`, `group`, `mask`, `other`; with `default:` before it what new files get.
     acl_type: String,
-    /// Whose entry it is.
+    /// The user or group of the entry.
     acl_name: String,
-    /// What may be done: `rwx`.
+    /// The permissions: `rwx`.
     perms: String,
     /// The paths.
     args: Vec<String>,
-    /// Everything below them, too.
+    /// Include everything below them.
     recursive: bool,
-    /// Taken and ignored: it always fails if it fails.
+    /// Accepted and ignored: it always fails if it fails.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     raise_err: Value,
 }
@@ -74,11 +74,11 @@ impl Function for Modfacl {
 pub struct Delfacl {
     /// `user`, `group` …; with `default:` before it what new files get.
     acl_type: String,
-    /// Whose entry it is.
+    /// The user or group of the entry.
     acl_name: String,
     /// The paths.
     args: Vec<String>,
-    /// Everything below them, too.
+    /// Include everything below them.
     recursive: bool,
 }
 
@@ -92,7 +92,7 @@ impl Function for Delfacl {
     }
 }
 
-/// Removes all further entries of the access lists of paths.
+/// Removes all extended entries of the access lists of paths.
 ///
 /// ```text
 /// rocksalt '*' acl.wipefacls /srv/data recursive=True
@@ -101,7 +101,7 @@ impl Function for Delfacl {
 pub struct Wipefacls {
     /// The paths.
     args: Vec<String>,
-    /// Everything below them, too.
+    /// Include everything below them.
     recursive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! [`Acl`]: what `getfacl` says of a path, and what `setfacl` is told.
+//! [`Acl`]: the output of `getfacl` for a path, and the arguments of `setfacl`.
 
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};

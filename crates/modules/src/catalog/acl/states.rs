@@ -14,7 +14,7 @@ use crate::catalog::user::tool;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::{Kind, Probe, System};
 
-/// Makes sure that somebody has an entry in the access list of a path.
+/// Makes sure that a user or group has an entry in the access list of a path.
 ///
 /// ```yaml
 /// /srv/data:
@@ -32,10 +32,10 @@ pub struct Present {
     /// Whose entry it is; else the owner's.
     #[default]
     acl_name: String,
-    /// What may be done: `rwx`.
+    /// The permissions: `rwx`.
     #[default]
     perms: String,
-    /// Everything below it, too.
+    /// Include everything below it.
     recurse: Flag,
     /// Remove all other entries before.
     force: Flag,
@@ -60,16 +60,16 @@ pub struct ListPresent {
     acl_type: String,
     /// Whose entries they are.
     acl_names: Vec<String>,
-    /// What may be done: `rwx`.
+    /// The permissions: `rwx`.
     #[default]
     perms: String,
-    /// Everything below it, too.
+    /// Include everything below it.
     recurse: Flag,
     /// Remove all other entries before.
     force: Flag,
 }
 
-/// Makes sure that somebody has no entry in the access list of a path.
+/// Makes sure that a user or group has no entry in the access list of a path.
 ///
 /// ```yaml
 /// /srv/data:
@@ -83,13 +83,13 @@ pub struct Absent {
     name: String,
     /// `user`, `group` …; with `default:` before it what new files get.
     acl_type: String,
-    /// Whose entry it is.
+    /// The user or group of the entry.
     #[default]
     acl_name: String,
     /// Taken and ignored, as in Salt.
     #[allow(dead_code, reason = "an entry goes as a whole")]
     perms: Option<String>,
-    /// Everything below it, too.
+    /// Include everything below it.
     recurse: Flag,
 }
 
@@ -111,7 +111,7 @@ pub struct ListAbsent {
     acl_type: String,
     /// Whose entries they are.
     acl_names: Vec<String>,
-    /// Everything below it, too.
+    /// Include everything below it.
     recurse: Flag,
 }
 

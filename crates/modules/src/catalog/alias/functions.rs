@@ -8,7 +8,7 @@ use crate::catalog::Function;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// All aliases and where their mail goes.
+/// All mail aliases and their targets.
 ///
 /// ```text
 /// rocksalt '*' aliases.list_aliases
@@ -24,7 +24,7 @@ impl Function for ListAliases {
     }
 }
 
-/// Where the mail of an alias goes; an empty text if there is none such.
+/// The target of a mail alias; an empty text if there is no such alias.
 ///
 /// ```text
 /// rocksalt '*' aliases.get_target postmaster
@@ -43,7 +43,7 @@ impl Function for GetTarget {
     }
 }
 
-/// Whether the mail of an alias goes there.
+/// Whether a mail alias has this target.
 ///
 /// ```text
 /// rocksalt '*' aliases.has_target postmaster ops@example.com
@@ -67,7 +67,7 @@ impl Function for HasTarget {
     }
 }
 
-/// Lets the mail of an alias go somewhere.
+/// Sets the target of a mail alias.
 ///
 /// ```text
 /// rocksalt '*' aliases.set_target postmaster ops@example.com

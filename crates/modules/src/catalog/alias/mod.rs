@@ -1,4 +1,4 @@
-//! `alias` and `aliases`: where mail for names that are no users goes.
+//! `alias` and `aliases`: mail aliases.
 
 mod functions;
 mod states;

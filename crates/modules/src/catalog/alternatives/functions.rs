@@ -70,7 +70,7 @@ impl Function for CheckExists {
     }
 }
 
-/// Everything that the system's own program says of a name.
+/// What the system's own program prints about a name.
 ///
 /// ```text
 /// rocksalt '*' alternatives.display editor
@@ -89,7 +89,7 @@ impl Function for Display {
     }
 }
 
-/// The link that leads to what a name stands for; `False` if there is no such name.
+/// The generic link of an alternative; `False` if there is no such name.
 ///
 /// ```text
 /// rocksalt '*' alternatives.show_link editor
@@ -113,7 +113,7 @@ impl Function for ShowLink {
     }
 }
 
-/// Registers a path that a name can stand for; the answer is what the system's own program says.
+/// Registers a path that a name can stand for, and returns what the system's own program prints.
 ///
 /// ```text
 /// rocksalt '*' alternatives.install editor /usr/bin/editor /usr/bin/emacs 50
@@ -140,7 +140,7 @@ impl Function for Install {
     }
 }
 
-/// Takes a path away from those that a name can stand for.
+/// Removes a path from those that a name can stand for.
 ///
 /// ```text
 /// rocksalt '*' alternatives.remove editor /usr/bin/emacs
@@ -162,7 +162,7 @@ impl Function for Remove {
     }
 }
 
-/// Lets a name stand for the path with the highest priority.
+/// Makes a name stand for the path with the highest priority.
 ///
 /// ```text
 /// rocksalt '*' alternatives.auto editor
@@ -182,7 +182,7 @@ impl Function for Auto {
     }
 }
 
-/// Lets a name stand for a path, whatever the priorities.
+/// Makes a name stand for a path, regardless of priorities.
 ///
 /// ```text
 /// rocksalt '*' alternatives.set editor /usr/bin/vim.basic
@@ -204,7 +204,7 @@ impl Function for Set {
     }
 }
 
-/// Runs the system's own program, and gives what it says.
+/// Runs the system's own program, and returns what it says.
 fn said(machine: &dyn System, words: &[&str]) -> Result<String> {
     if let Some(path) = words.iter().find(|word| word.contains('\0')) {
         return Err(Error::arguments(format!("'{path}' is no path")));

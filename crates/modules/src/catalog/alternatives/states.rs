@@ -74,7 +74,7 @@ impl State for Install {
     }
 }
 
-/// Takes a path away from those that a name can stand for.
+/// Removes a path from those that a name can stand for.
 ///
 /// ```yaml
 /// editor:
@@ -121,7 +121,7 @@ impl State for Remove {
     }
 }
 
-/// Lets a name stand for the path with the highest priority.
+/// Makes a name stand for the path with the highest priority.
 ///
 /// ```yaml
 /// editor:
@@ -155,7 +155,7 @@ impl State for Auto {
     }
 }
 
-/// Lets a name stand for a path, whatever the priorities.
+/// Makes a name stand for a path, regardless of priorities.
 ///
 /// ```yaml
 /// editor:

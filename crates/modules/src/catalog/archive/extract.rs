@@ -167,7 +167,7 @@ impl Extracted {
         (!paths.is_empty()).then_some((shown, paths))
     }
 
-    /// The paths that shall belong to somebody, with all below them.
+    /// The paths whose owner is set, with all below them.
     fn owned_paths(&self, contents: &ArchiveContents) -> Vec<String> {
         if let Some(path) = &self.enforce_ownership_on {
             return vec![path.clone()];

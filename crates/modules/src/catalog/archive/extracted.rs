@@ -29,7 +29,7 @@ use crate::text::digest;
 ///
 /// An archive with a member that would end up outside of the directory, or a link that leads there, is refused.
 #[state("archive.extracted", required("source"))]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Extracted {
     /// The directory, absolute.
     pub(super) name: String,
@@ -60,9 +60,9 @@ pub struct Extracted {
     pub(super) clean: Flag,
     /// Remove the directory before the archive is extracted.
     pub(super) clean_parent: Flag,
-    /// Whom all of it shall belong to.
+    /// The owner of everything that is extracted.
     pub(super) user: Value,
-    /// The group that all of it shall belong to.
+    /// The group of everything that is extracted.
     pub(super) group: Value,
     /// Do nothing if this path is there.
     if_missing: Option<String>,
@@ -76,7 +76,7 @@ pub struct Extracted {
     /// Refuse an archive that has more than one thing at its top.
     #[default(true)]
     enforce_toplevel: Flag,
-    /// Give only this path to `user` and `group`.
+    /// Set the owner and group of this path only.
     pub(super) enforce_ownership_on: Option<String>,
     /// `tar`, `zip` or `rar`; else by the source's name.
     archive_format: Option<String>,
@@ -86,7 +86,7 @@ pub struct Extracted {
     keep_source: Option<bool>,
     /// As `keep_source`.
     keep: Option<bool>,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct ArchiveState {
     pub(super) missing: bool,
     pub(super) trigger: bool,
     pub(super) in_the_way: Vec<String>,
-    /// Paths that don't belong to whom they should.
+    /// Paths with another owner or group than requested.
     pub(super) foreign: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::machine::{Command, Output, Probe, System};
 use crate::text::{glob, words};
 use crate::{Error, Result};
 
-/// Runs tar with any options, and gives the lines that it prints.
+/// Runs tar with any options, and returns the lines that it prints.
 ///
 /// ```text
 /// rocksalt '*' archive.tar -cjvf /tmp/site.tar.bz2 /srv/site
@@ -24,7 +24,7 @@ pub struct Tar {
     options: String,
     /// The archive.
     tarfile: String,
-    /// What to put into it, or take out of it: a list, or with commas between them; patterns are filled in.
+    /// What to put into it, or take out of it: a list, or a comma-separated text; patterns are filled in.
     sources: Vec<String>,
     /// The directory to extract into.
     dest: Option<String>,
@@ -79,7 +79,7 @@ impl Function for Gzip {
     }
 }
 
-/// Takes gzip's compression back.
+/// Decompresses a file with gunzip.
 ///
 /// ```text
 /// rocksalt '*' archive.gunzip /var/log/old.log.gz
@@ -102,12 +102,12 @@ impl Function for Gunzip {
     }
 }
 
-/// What is in an archive.
+/// The contents of an archive.
 ///
 /// ```text
 /// rocksalt '*' archive.list salt://tool-1.2.tar.gz verbose=True
 /// ```
-#[function("archive.list", reads)]
+#[function("archive.list", changes)]
 pub struct List {
     /// `salt://…`, `http(s)://…` or a path on the target.
     name: String,
@@ -115,13 +115,13 @@ pub struct List {
     archive_format: Option<String>,
     /// A command that decompresses the archive, where tar can't by itself.
     options: Option<String>,
-    /// Leave out so many leading parts of each path.
+    /// Leave out this many leading parts of each path.
     strip_components: Option<usize>,
     /// Remove the copy in the cache afterwards.
     clean: bool,
     /// Sorted by directories, files and links.
     verbose: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// The hash that it must have.
     source_hash: Option<String>,
@@ -166,13 +166,13 @@ impl Function for List {
 /// ```text
 /// rocksalt '*' archive.is_encrypted salt://tool.zip
 /// ```
-#[function("archive.is_encrypted", reads)]
+#[function("archive.is_encrypted", changes)]
 pub struct IsEncrypted {
     /// `salt://…`, `http(s)://…` or a path on the target.
     name: String,
     /// Remove the copy in the cache afterwards.
     clean: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// The hash that it must have.
     source_hash: Option<String>,
@@ -202,9 +202,9 @@ pub struct Unzip {
     zip_file: String,
     /// The directory to extract into.
     dest: String,
-    /// Members to leave out: a list, or with commas between them.
+    /// Members to leave out: a list, or a comma-separated text.
     excludes: Vec<String>,
-    /// Give only so many names; `True`: 100.
+    /// Return at most this many names; `True` means 100.
     trim_output: Value,
     /// The archive's password.
     #[secret]
@@ -231,7 +231,7 @@ impl Function for Unzip {
     }
 }
 
-/// Extracts a zip archive with the target's `unzip`, and gives the lines that it prints.
+/// Extracts a zip archive with the target's `unzip`, and returns the lines that it prints.
 ///
 /// ```text
 /// rocksalt '*' archive.cmd_unzip /tmp/site.zip /srv/site options=-o
@@ -242,13 +242,13 @@ pub struct CmdUnzip {
     zip_file: String,
     /// The directory to extract into.
     dest: String,
-    /// Members to leave out: a list, or with commas between them.
+    /// Members to leave out: a list, or a comma-separated text.
     excludes: Vec<String>,
     /// Options of unzip.
     options: Option<String>,
     /// The user to run as.
     runas: Option<String>,
-    /// Give only so many lines; `True`: 100.
+    /// Return at most this many lines; `True` means 100.
     trim_output: Value,
     /// Refused: it would be seen by everybody on the target. `archive.unzip` takes one.
     #[secret]
@@ -269,7 +269,7 @@ impl Function for CmdUnzip {
     }
 }
 
-/// Makes a zip archive with the target's `zip`, and gives the names in it.
+/// Creates a zip archive with the target's `zip`, and returns the names in it.
 ///
 /// ```text
 /// rocksalt '*' archive.zip /tmp/site.zip site cwd=/srv
@@ -278,7 +278,7 @@ impl Function for CmdUnzip {
 pub struct Zip {
     /// The archive.
     zip_file: String,
-    /// What to put into it: a list, or with commas between them; patterns are filled in.
+    /// What to put into it: a list, or a comma-separated text; patterns are filled in.
     #[required]
     sources: Vec<String>,
     /// The directory that relative paths begin in.
@@ -306,7 +306,7 @@ impl Function for Zip {
     }
 }
 
-/// Makes a zip archive with the target's `zip`, and gives the lines that it prints.
+/// Creates a zip archive with the target's `zip`, and returns the lines that it prints.
 ///
 /// ```text
 /// rocksalt '*' archive.cmd_zip /tmp/site.zip /srv/site
@@ -315,7 +315,7 @@ impl Function for Zip {
 pub struct CmdZip {
     /// The archive.
     zip_file: String,
-    /// What to put into it: a list, or with commas between them; patterns are filled in.
+    /// What to put into it: a list, or a comma-separated text; patterns are filled in.
     #[required]
     sources: Vec<String>,
     /// The directory that relative paths begin in.

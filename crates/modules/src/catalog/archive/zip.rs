@@ -56,7 +56,7 @@ pub struct ExtractOptions<'a> {
     pub excludes: &'a [String],
 }
 
-/// Extracts it and gives the names. Nothing of it may lead out of the directory.
+/// Extracts it and returns the names. Nothing of it may lead out of the directory.
 pub fn extract(
     machine: &dyn System,
     archive: &Archive,

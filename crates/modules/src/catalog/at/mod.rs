@@ -20,7 +20,7 @@ fn jobs(jobs: Vec<Job>) -> Map {
     Map::from_iter([("jobs".into(), list.into())])
 }
 
-/// Has a command run once, later.
+/// Schedules a command to run once, later.
 ///
 /// ```text
 /// rocksalt '*' at.at '12:05am' /sbin/reboot tag=reboot
@@ -28,13 +28,13 @@ fn jobs(jobs: Vec<Job>) -> Map {
 /// ```
 #[function("at.at", changes)]
 pub struct At {
-    /// When, as at(1) has it.
+    /// The time, in the syntax of at(1).
     timespec: String,
     /// The command.
     args: Vec<Value>,
-    /// A name by which it is found again.
+    /// A tag to find it by.
     tag: Option<String>,
-    /// As this user.
+    /// The user to run it as.
     runas: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Function for Atc {
     }
 }
 
-/// The jobs that wait.
+/// The pending jobs.
 ///
 /// ```text
 /// rocksalt '*' at.atq
@@ -139,7 +139,7 @@ impl Function for Atrm {
     }
 }
 
-/// The jobs that fit all that is asked.
+/// The jobs that match all conditions.
 ///
 /// ```text
 /// rocksalt '*' at.jobcheck runas=jam day=13

@@ -18,11 +18,11 @@ pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>(), state
 pub struct AtJob {
     /// The command, unless `job` names one.
     name: String,
-    /// When, as at(1) has it.
+    /// The time, in the syntax of at(1).
     timespec: String,
-    /// A name by which it is found again.
+    /// A tag to find it by.
     tag: Option<String>,
-    /// As this user.
+    /// The user to run it as.
     user: Option<String>,
     /// The command.
     job: Option<String>,

@@ -1,4 +1,4 @@
-//! What all `cmd` functions take, and the command that it makes.
+//! The arguments of all `cmd` functions, and the command that they make.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::machine::{Command, Kind, Probe, System, Template, accounts};
 use crate::text::words;
 use crate::{Error, Result};
 
-/// A command, and how it is to be run.
+/// A command, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 pub struct Arguments {
@@ -46,29 +46,29 @@ pub struct Arguments {
     pub output_encoding: Option<String>,
     /// The level at which the output is logged; `quiet` for not at all.
     pub output_loglevel: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     pub log_callback: Value,
-    /// Give back no output.
+    /// Return no output.
     pub hide_output: bool,
-    /// End the command and all that it started after so many seconds.
+    /// End the command and all that it started after this many seconds.
     pub timeout: Option<f64>,
     /// Run in the C locale, whatever the machine's own.
     #[default(true)]
     pub reset_system_locale: bool,
     /// The command's exit code doesn't make the call a failure.
     pub ignore_retcode: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     pub saltenv: Option<String>,
-    /// Taken and ignored: output is streamed anyway.
+    /// Accepted and ignored: output is streamed anyway.
     pub use_vt: bool,
     /// Standard error into the output, in the order in which it was written.
     pub redirect_stderr: Option<bool>,
     /// Start it and don't wait for it.
     pub bg: bool,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[secret]
     pub password: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     pub encoded_cmd: bool,
     /// Fail the call if the command fails.
     pub raise_err: bool,

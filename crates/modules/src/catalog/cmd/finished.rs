@@ -1,4 +1,4 @@
-//! What came of a command, in the forms that the functions give it.
+//! The result of a command, in the forms that the functions return.
 
 use serde::{Serialize, Serializer};
 

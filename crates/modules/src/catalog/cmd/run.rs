@@ -9,7 +9,7 @@ use super::finished::{All, Code, Text};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Runs a command and gives its output, standard error among it.
+/// Runs a command and returns its output, including standard error.
 ///
 /// ```text
 /// rocksalt '*' cmd.run 'ls -l | grep foo'
@@ -33,7 +33,7 @@ impl Function for Run {
     }
 }
 
-/// Runs a command and gives its exit code, process id, output and standard error, each for itself.
+/// Runs a command and returns its exit code, process id, output and standard error separately.
 ///
 /// ```text
 /// rocksalt '*' cmd.run_all 'ls -l /nowhere'
@@ -53,13 +53,13 @@ impl Function for RunAll {
     }
 }
 
-/// Starts a command, gives its process id and leaves it to itself.
+/// Starts a command in the background, and returns its process id.
 ///
 /// ```text
 /// rocksalt '*' cmd.run_bg 'fstrim-all'
 /// ```
 ///
-/// Nobody collects what it prints, and `timeout` means nothing.
+/// Its output is discarded, and `timeout` has no effect.
 #[function("cmd.run_bg", changes, small)]
 pub struct RunBg(Arguments);
 
@@ -72,7 +72,7 @@ impl Function for RunBg {
     }
 }
 
-/// Runs a command and gives its standard error.
+/// Runs a command and returns its standard error.
 ///
 /// ```text
 /// rocksalt '*' cmd.run_stderr 'ls -l /nowhere'
@@ -93,7 +93,7 @@ impl Function for RunStderr {
     }
 }
 
-/// Runs a command and gives its standard output alone.
+/// Runs a command and returns only its standard output.
 ///
 /// ```text
 /// rocksalt '*' cmd.run_stdout 'ls -l'
@@ -114,7 +114,7 @@ impl Function for RunStdout {
     }
 }
 
-/// Runs a command and gives its exit code.
+/// Runs a command and returns its exit code.
 ///
 /// ```text
 /// rocksalt '*' cmd.retcode 'file /bin/bash'
@@ -135,7 +135,7 @@ impl Function for Retcode {
     }
 }
 
-/// Runs a command in a shell, whatever `python_shell` says.
+/// Runs a command in a shell, regardless of `python_shell`.
 ///
 /// ```text
 /// rocksalt '*' cmd.shell 'ls -l | grep foo | wc -l'
@@ -156,7 +156,7 @@ impl Function for Shell {
     }
 }
 
-/// Says that there is no PowerShell: targets are Unix machines.
+/// Fails: there is no PowerShell, as targets are Unix machines.
 ///
 /// ```text
 /// rocksalt '*' cmd.powershell 'Get-ChildItem'

@@ -37,7 +37,7 @@ impl Function for Script {
     }
 }
 
-/// As `cmd.script`, and gives the script's exit code alone.
+/// As `cmd.script`, but returns only the script's exit code.
 ///
 /// ```text
 /// rocksalt '*' cmd.script_retcode salt://scripts/check.sh
@@ -58,7 +58,7 @@ impl Function for ScriptRetcode {
     }
 }
 
-/// Runs a piece of code with a language's interpreter and gives its output.
+/// Runs a piece of code with a language's interpreter and returns its output.
 ///
 /// ```text
 /// rocksalt '*' cmd.exec_code ruby 'puts "cheese"'
@@ -100,7 +100,7 @@ impl Function for ExecCodeAll {
     }
 }
 
-/// A script, and how it is to be run.
+/// A script, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
 pub struct ScriptArguments {
@@ -135,22 +135,22 @@ pub struct ScriptArguments {
     output_encoding: Option<String>,
     /// The level at which the output is logged; `quiet` for not at all.
     output_loglevel: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     log_callback: Value,
-    /// Give back no output.
+    /// Return no output.
     hide_output: bool,
-    /// End the script and all that it started after so many seconds.
+    /// End the script and all that it started after this many seconds.
     timeout: Option<f64>,
     /// Run in the C locale, whatever the machine's own.
     #[default(true)]
     reset_system_locale: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     pub saltenv: Option<String>,
-    /// Taken and ignored: output is streamed anyway.
+    /// Accepted and ignored: output is streamed anyway.
     use_vt: bool,
     /// Start it and don't wait for it.
     bg: bool,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[secret]
     password: Option<String>,
     /// Exit codes that count as success besides 0.

@@ -1,4 +1,4 @@
-//! Finding programs, and what else there is to run commands with.
+//! Functions that find programs, shells and terminals.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl Function for Which {
     }
 }
 
-/// Where the first of several programs is that there is at all.
+/// The path of the first of several programs that exists.
 ///
 /// ```text
 /// rocksalt '*' cmd.which_bin '[pip3, pip, pip-python]'
@@ -49,7 +49,7 @@ impl Function for WhichBin {
     }
 }
 
-/// Whether there is such a program.
+/// Whether a program exists.
 ///
 /// ```text
 /// rocksalt '*' cmd.has_exec cat

@@ -68,10 +68,10 @@ impl<'a> Places<'a> {
 pub struct Get {
     /// The name; colons lead into maps and lists.
     key: String,
-    /// What to give if there is none.
+    /// The value to return if there is none.
     #[default("")]
     default: Value,
-    /// What stands between the parts of the name.
+    /// The delimiter between the parts of the name.
     #[default(colon())]
     delimiter: String,
     /// `recurse` or `overwrite`: put the maps of all sources together.
@@ -141,7 +141,7 @@ impl Get {
 pub struct OptionOf {
     /// The name.
     value: String,
-    /// What to give if there is none: else an empty text, or an empty map for a pattern.
+    /// The value to return if there is none; by default an empty text, or an empty map for a pattern.
     default: Value,
     /// Leave out the target's options.
     omit_opts: bool,
@@ -191,7 +191,7 @@ pub fn option(machine: &dyn Probe, name: &str) -> Result<Option<Value>> {
     Ok(places.all().find_map(|place| place.get(name)).cloned())
 }
 
-/// The value of an option, with the maps or lists of all places put together.
+/// The value of an option, with the maps or lists of all sources merged.
 ///
 /// ```text
 /// rocksalt '*' config.merge schedule
@@ -202,7 +202,7 @@ pub fn option(machine: &dyn Probe, name: &str) -> Result<Option<Value>> {
 pub struct Merge {
     /// The name.
     value: String,
-    /// What to give if there is none.
+    /// The value to return if there is none.
     #[default("")]
     default: Value,
     /// Leave out the target's options.

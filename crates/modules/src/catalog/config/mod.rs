@@ -1,4 +1,4 @@
-//! `config`: what the target was told by its configuration.
+//! `config`: the target's configuration.
 
 mod look;
 
@@ -71,7 +71,7 @@ impl Function for DotVals {
     }
 }
 
-/// A file's mode as four octal digits, however it was written.
+/// A file's mode, normalized to four octal digits.
 ///
 /// ```text
 /// rocksalt '*' config.manage_mode 644
@@ -121,7 +121,7 @@ impl Function for ValidFileproto {
     }
 }
 
-/// How files are kept before they are changed: as given, or else as configured.
+/// The backup mode for files that are changed: as given, or else as configured.
 ///
 /// ```text
 /// rocksalt '*' config.backup_mode
@@ -143,15 +143,15 @@ impl Function for BackupMode {
     }
 }
 
-/// Says that no bootstrap script is needed here.
+/// Fails: there is no bootstrap script.
 ///
 /// ```text
 /// rocksalt '*' config.gather_bootstrap_script
 /// ```
 #[function("config.gather_bootstrap_script", reads, repeatable)]
 pub struct GatherBootstrapScript {
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     bootstrap: Value,
 }
 

@@ -1,4 +1,4 @@
-//! Copies of the controller's files that stay on the target.
+//! The target's cache of files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::machine::{Kind, Probe, System, accounts};
 use crate::text::{digest, glob};
 use crate::{Error, Result};
 
-/// Puts a copy of a file into the target's cache and gives its path; `False` if there is no such file.
+/// Puts a copy of a file into the target's cache and returns its path; `False` if there is no such file.
 ///
 /// ```text
 /// rocksalt '*' cp.cache_file salt://path/to/file
@@ -25,14 +25,14 @@ use crate::{Error, Result};
 pub struct CacheFile {
     /// `salt://…`, `http(s)://…` or a path on the target.
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// The checksum that the file must have: `sha256=…`, or the bare digits.
     source_hash: Option<String>,
-    /// Taken for Salt's sake; it can't be switched off.
+    /// Accepted for compatibility with Salt; it can't be switched off.
     #[allow(dead_code, reason = "certificates are always checked")]
     verify_ssl: Value,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "only a checksum says that a copy is good")]
     use_etag: Value,
 }
@@ -53,10 +53,10 @@ impl Function for CacheFile {
 /// ```
 #[function("cp.cache_files", changes)]
 pub struct CacheFiles {
-    /// The files, as a list or with commas between them.
+    /// The files, as a list or a comma-separated text.
     #[required]
     paths: Vec<String>,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Function for CacheFiles {
     }
 }
 
-/// Puts copies of all files under a directory into the target's cache and gives their paths.
+/// Puts copies of all files under a directory into the target's cache and returns their paths.
 ///
 /// ```text
 /// rocksalt '*' cp.cache_dir salt://path/to/dir include_pat='*.conf'
@@ -83,9 +83,9 @@ impl Function for CacheFiles {
 pub struct CacheDir {
     /// `salt://…`
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Taken and ignored: the tree knows files only.
+    /// Accepted and ignored: the tree knows files only.
     #[allow(dead_code, reason = "the controller lists no empty directories")]
     include_empty: bool,
     /// Only files whose path matches: a shell pattern, or `E@` and a regular expression.
@@ -124,7 +124,7 @@ impl Function for CacheDir {
 pub struct IsCached {
     /// `salt://…` or `http(s)://…`
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 
@@ -139,7 +139,7 @@ impl Function for IsCached {
     }
 }
 
-/// Where a file's copy would be in the cache, whether it is there or not.
+/// The path that a file's copy has in the cache, whether it exists or not.
 ///
 /// ```text
 /// rocksalt '*' cp.cache_dest salt://path/to/file
@@ -148,7 +148,7 @@ impl Function for IsCached {
 pub struct CacheDest {
     /// `salt://…` or `http(s)://…`
     url: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Files from the controller to a place on the target.
+//! Functions that copy files from the controller to the target.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::catalog::file;
 use crate::machine::{Kind, System};
 use crate::{Error, Result};
 
-/// Copies a file of the controller's tree to the target and gives the path; an empty text if there is none.
+/// Copies a file of the controller's tree to the target and returns the path; an empty text if there is none.
 ///
 /// ```text
 /// rocksalt '*' cp.get_file salt://path/to/file /srv/file
@@ -29,13 +29,13 @@ pub struct GetFile {
     path: String,
     /// The path on the target, or a directory.
     dest: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: bool,
     /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
     template: Option<String>,
-    /// Taken and ignored: the link compresses.
+    /// Accepted and ignored: the link compresses.
     #[allow(dead_code, reason = "the link compresses")]
     gzip: Value,
 }
@@ -66,7 +66,7 @@ impl Function for GetFile {
 pub struct GetFileStr {
     /// `salt://…`
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Function for GetFileStr {
     }
 }
 
-/// Copies a directory of the controller's tree into one on the target and gives the files' paths.
+/// Copies a directory of the controller's tree into one on the target and returns the files' paths.
 ///
 /// ```text
 /// rocksalt '*' cp.get_dir salt://path/to/dir /srv/dest
@@ -92,11 +92,11 @@ pub struct GetDir {
     path: String,
     /// The directory on the target; it is made where needed.
     dest: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// A template language in which the two paths are written; `cp.get_template` renders the file itself.
     template: Option<String>,
-    /// Taken and ignored: the link compresses.
+    /// Accepted and ignored: the link compresses.
     #[allow(dead_code, reason = "the link compresses")]
     gzip: Value,
 }
@@ -128,7 +128,7 @@ impl Function for GetDir {
     }
 }
 
-/// Fetches a file from anywhere and gives its path, or with `dest=None` its content.
+/// Fetches a file from anywhere and returns its path, or with `dest=None` its content.
 ///
 /// ```text
 /// rocksalt '*' cp.get_url salt://my/file /srv/mine
@@ -144,9 +144,9 @@ pub struct GetUrl {
     /// The path on the target, or a directory.
     #[default(nowhere())]
     dest: Option<String>,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: bool,
     /// The checksum that the file must have: `sha256=…`, or the bare digits.
     source_hash: Option<String>,

@@ -1,4 +1,4 @@
-//! What the controller's tree has.
+//! Functions that list the controller's tree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::{Error, Result};
 /// ```
 #[function("cp.list_master", reads)]
 pub struct ListMaster {
-    /// Which files are meant.
+    /// The environment.
     saltenv: Option<String>,
-    /// Only those whose path begins so.
+    /// Only those whose path begins with this.
     #[default]
     prefix: String,
 }
@@ -44,9 +44,9 @@ impl Function for ListMaster {
 /// ```
 #[function("cp.list_master_dirs", reads)]
 pub struct ListMasterDirs {
-    /// Which files are meant.
+    /// The environment.
     saltenv: Option<String>,
-    /// Only those whose path begins so.
+    /// Only those whose path begins with this.
     #[default]
     prefix: String,
 }
@@ -68,9 +68,9 @@ impl Function for ListMasterDirs {
 /// ```
 #[function("cp.list_master_symlinks", reads)]
 pub struct ListMasterSymlinks {
-    /// Which files are meant.
+    /// The environment.
     saltenv: Option<String>,
-    /// Only those whose path begins so.
+    /// Only those whose path begins with this.
     #[default]
     prefix: String,
 }
@@ -116,7 +116,7 @@ impl Function for Envs {
 /// ```
 #[function("cp.list_states", reads)]
 pub struct ListStates {
-    /// Which files are meant.
+    /// The environment.
     saltenv: Option<String>,
 }
 
@@ -143,7 +143,7 @@ impl Function for ListStates {
 pub struct HashFile {
     /// `salt://…` or a path on the target.
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 
@@ -178,7 +178,7 @@ impl Function for HashFile {
 pub struct StatFile {
     /// `salt://…` or a path on the target.
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// As a text of octal digits, not as a number that has the kind of file in it.
     #[default(true)]

@@ -1,4 +1,4 @@
-//! Files from the target to the controller.
+//! Functions that send files from the target to the controller.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::{Error, Result};
 pub struct Push {
     /// The file's path on the target.
     path: String,
-    /// Taken and ignored: links are followed, and the name stays.
+    /// Accepted and ignored: links are followed, and the name stays.
     #[allow(dead_code, reason = "the controller keeps content only")]
     keep_symlinks: bool,
     /// Keep it under this path instead of its own.

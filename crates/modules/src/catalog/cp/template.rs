@@ -8,7 +8,7 @@ use super::{Function, fetch};
 use crate::machine::{System, Template};
 use crate::{Error, Result};
 
-/// Renders a file of the controller's tree to a place on the target and gives the path; an empty text if there is none.
+/// Renders a file of the controller's tree to a path on the target and returns it; an empty text if there is none.
 ///
 /// ```text
 /// rocksalt '*' cp.get_template salt://path/to/template /srv/file port=80
@@ -22,9 +22,9 @@ pub struct GetTemplate {
     /// The template language.
     #[default("jinja")]
     template: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: bool,
     /// Variables for the template.
     kwargs: Map,

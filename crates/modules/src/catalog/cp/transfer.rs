@@ -12,7 +12,7 @@ use crate::catalog::file;
 use crate::machine::{Kind, Probe, System};
 use crate::{Error, Result};
 
-/// Takes files that the caller gives; `rocksalt cp FILE… TARGET:PATH` calls it.
+/// Receives files from the caller; `rocksalt cp FILE… TARGET:PATH` calls it.
 ///
 /// ```text
 /// rocksalt '*' cp.receive '[{source: "cp://0", name: motd, size: 3, mode: 420}]' /etc/motd
@@ -75,7 +75,7 @@ impl Function for Receive {
     }
 }
 
-/// Gives files to the caller; `rocksalt cp TARGET:PATH… DIRECTORY` calls it.
+/// Sends files to the caller; `rocksalt cp TARGET:PATH… DIRECTORY` calls it.
 ///
 /// ```text
 /// rocksalt '*' cp.send /var/log/syslog

@@ -41,11 +41,11 @@ pub struct File {
     replace: Flag,
     /// Variables for the template that the others stand over.
     defaults: Value,
-    /// Taken and ignored: a crontab has no file to keep a copy of.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: a crontab has no file to keep a copy of.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     backup: Value,
     /// Further arguments are ignored, as in Salt.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -13,14 +13,14 @@ use crate::catalog::file::Flag;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// A user's crontab as it is.
+/// A user's crontab as text.
 ///
 /// ```text
 /// rocksalt '*' cron.raw_cron root
 /// ```
 #[function("cron.raw_cron", reads)]
 pub struct RawCron {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
 }
 
@@ -32,14 +32,14 @@ impl Function for RawCron {
     }
 }
 
-/// A user's crontab taken apart: `crons`, `special`, `env`, and what isn't managed in `pre`.
+/// A user's crontab, parsed: `crons`, `special`, `env`, and what isn't managed in `pre`.
 ///
 /// ```text
 /// rocksalt '*' cron.list_tab root
 /// ```
 #[function("cron.list_tab", reads, also("cron.ls"))]
 pub struct ListTab {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
 }
 
@@ -51,14 +51,14 @@ impl Function for ListTab {
     }
 }
 
-/// A job of a user's crontab; False if there is none such.
+/// A job of a user's crontab; `False` if there is no such job.
 ///
 /// ```text
 /// rocksalt '*' cron.get_entry root identifier=backup
 /// ```
 #[function("cron.get_entry", reads)]
 pub struct GetEntry {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
     /// Its identifier.
     identifier: Option<String>,
@@ -87,7 +87,7 @@ impl Function for GetEntry {
 /// ```
 #[function("cron.set_job", changes)]
 pub struct SetJob {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
     /// The minute, or `random`.
     #[required]
@@ -104,13 +104,13 @@ pub struct SetJob {
     /// The day of the week, or `random`.
     #[required]
     dayweek: Value,
-    /// What is run.
+    /// The command to run.
     cmd: String,
-    /// Keep it from running.
+    /// Comment it out, so that it doesn't run.
     commented: Flag,
-    /// A remark above it.
+    /// A comment above it.
     comment: Option<String>,
-    /// What it is known by, whatever its command.
+    /// Its identifier, independent of the command.
     identifier: Option<String>,
 }
 
@@ -137,17 +137,17 @@ impl Function for SetJob {
 /// ```
 #[function("cron.set_special", changes)]
 pub struct SetSpecial {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
     /// `@reboot`, `@daily` …
     special: String,
-    /// What is run.
+    /// The command to run.
     cmd: String,
-    /// Keep it from running.
+    /// Comment it out, so that it doesn't run.
     commented: Flag,
-    /// A remark above it.
+    /// A comment above it.
     comment: Option<String>,
-    /// What it is known by, whatever its command.
+    /// Its identifier, independent of the command.
     identifier: Option<String>,
 }
 
@@ -173,9 +173,9 @@ impl Function for SetSpecial {
 /// ```
 #[function("cron.rm_job", changes, also("cron.rm"))]
 pub struct RmJob {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
-    /// What is run.
+    /// The command to run.
     cmd: String,
     /// Only if it is at this minute.
     minute: Value,
@@ -187,7 +187,7 @@ pub struct RmJob {
     month: Value,
     /// Only if it is on this day of the week.
     dayweek: Value,
-    /// What it is known by, whatever its command.
+    /// Its identifier, independent of the command.
     identifier: Option<String>,
 }
 
@@ -216,13 +216,13 @@ impl Function for RmJob {
 /// ```
 #[function("cron.rm_special", changes)]
 pub struct RmSpecial {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
-    /// What is run.
+    /// The command to run.
     cmd: String,
     /// Only if it is at this time.
     special: Option<String>,
-    /// What it is known by, whatever its command.
+    /// Its identifier, independent of the command.
     identifier: Option<String>,
 }
 
@@ -247,7 +247,7 @@ impl Function for RmSpecial {
 /// ```
 #[function("cron.set_env", changes)]
 pub struct SetEnv {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
     /// The variable's name.
     name: String,
@@ -275,7 +275,7 @@ impl Function for SetEnv {
 /// ```
 #[function("cron.rm_env", changes)]
 pub struct RmEnv {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
     /// The variable's name.
     name: String,
@@ -294,14 +294,14 @@ impl Function for RmEnv {
     }
 }
 
-/// Makes a file of this machine a user's crontab.
+/// Installs a file of the target as a user's crontab.
 ///
 /// ```text
 /// rocksalt '*' cron.write_cron_file root /tmp/new_cron
 /// ```
 #[function("cron.write_cron_file", changes)]
 pub struct WriteCronFile {
-    /// Whose it is.
+    /// The user whose crontab it is.
     user: String,
     /// The file's path.
     path: String,

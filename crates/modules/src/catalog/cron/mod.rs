@@ -1,4 +1,4 @@
-//! `cron`: what is run for users at their times.
+//! `cron`: jobs in users' crontabs.
 
 mod crontab;
 mod file;

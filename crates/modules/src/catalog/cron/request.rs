@@ -1,4 +1,4 @@
-//! [`CronJobSpec`]: a job as somebody wants it, and what that means for a crontab.
+//! [`CronJobSpec`]: a job as requested, and the change to a crontab that this needs.
 
 use rocksalt_core::Value;
 

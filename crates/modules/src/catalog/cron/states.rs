@@ -44,7 +44,7 @@ impl CrontabPlan {
 /// ```
 #[state("cron.present", strict)]
 pub struct Present {
-    /// What is run.
+    /// The command to run.
     name: String,
     /// Whose job it is.
     #[default("root")]
@@ -64,11 +64,11 @@ pub struct Present {
     /// The day of the week, or `random`.
     #[default("*")]
     dayweek: Value,
-    /// A remark above it.
+    /// A comment above it.
     comment: Option<String>,
-    /// Keep it from running.
+    /// Comment it out, so that it doesn't run.
     commented: Flag,
-    /// What it is known by, whatever its command; else the command itself.
+    /// Its identifier, independent of the command; by default the command itself.
     #[default(false)]
     identifier: Value,
     /// `@reboot`, `@daily` … instead of times.
@@ -115,18 +115,18 @@ impl State for Present {
 /// ```
 #[state("cron.absent")]
 pub struct Absent {
-    /// What is run.
+    /// The command to run.
     name: String,
     /// Whose job it is.
     #[default("root")]
     user: String,
-    /// What it is known by, whatever its command; else the command itself.
+    /// Its identifier, independent of the command; by default the command itself.
     #[default(false)]
     identifier: Value,
     /// `@reboot`, `@daily` …, for a job that has such a time.
     special: Option<String>,
     /// Further arguments are ignored, as in Salt.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -64,7 +64,7 @@ impl Function for Show {
     }
 }
 
-/// Answers a question.
+/// Sets the answer to a question.
 ///
 /// ```text
 /// rocksalt '*' debconf.set tzdata tzdata/Areas select Europe
@@ -94,7 +94,7 @@ impl Function for Set {
     }
 }
 
-/// Gives the answers of a file, as `debconf-set-selections` takes them.
+/// Sets the answers of a file in the format of `debconf-set-selections`.
 ///
 /// ```text
 /// rocksalt '*' debconf.set_file salt://answers
@@ -103,10 +103,10 @@ impl Function for Set {
 pub struct SetFile {
     /// `salt://…`, `http(s)://…` or a path on the target.
     path: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -14,7 +14,7 @@ enum Form {
     Flag,
     /// `--option=value`.
     Text,
-    /// `--option=value` for each of a list, or of a text with commas.
+    /// `--option=value` for each of a list, or of a comma-separated text.
     List,
     /// `--option=key=value` for each of a map, or of a list of such texts.
     Pairs,

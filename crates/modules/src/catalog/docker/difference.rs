@@ -1,4 +1,4 @@
-//! What of a container that is there is otherwise than requested, as its `inspect` tells.
+//! The differences between an existing container and the requested one, from its `inspect`.
 
 use crate::catalog::change;
 use rocksalt_core::{Map, Value};

@@ -1,4 +1,4 @@
-//! [`Engine`]: the program that keeps containers.
+//! [`Engine`]: the container engine, `docker` or `podman`.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Runs a command, and gives what it prints.
+    /// Runs a command, and returns what it prints.
     pub fn tell(&self, machine: &dyn System, words: &[&str]) -> Result<String> {
         self.tell_with(machine, words, &[])
     }

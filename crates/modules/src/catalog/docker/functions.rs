@@ -54,7 +54,7 @@ impl Function for Exists {
     }
 }
 
-/// What there is to know of a container.
+/// The details of a container.
 ///
 /// ```text
 /// rocksalt '*' docker.inspect_container web
@@ -74,7 +74,7 @@ impl Function for InspectContainer {
     }
 }
 
-/// What there is to know of an image.
+/// The details of an image.
 ///
 /// ```text
 /// rocksalt '*' docker.inspect_image nginx:1.25
@@ -94,7 +94,7 @@ impl Function for InspectImage {
     }
 }
 
-/// What there is to know of a network.
+/// The details of a network.
 ///
 /// ```text
 /// rocksalt '*' docker.inspect_network back
@@ -114,7 +114,7 @@ impl Function for InspectNetwork {
     }
 }
 
-/// What there is to know of a volume.
+/// The details of a volume.
 ///
 /// ```text
 /// rocksalt '*' docker.inspect_volume back
@@ -134,7 +134,7 @@ impl Function for InspectVolume {
     }
 }
 
-/// Ends a container at once.
+/// Kills a container.
 ///
 /// ```text
 /// rocksalt '*' docker.kill web
@@ -162,7 +162,7 @@ impl Function for Kill {
 /// ```
 #[function("docker.list_containers", reads)]
 pub struct ListContainers {
-    /// Those that do not run, too.
+    /// Include those that don't run.
     all: Flag,
 }
 
@@ -195,7 +195,7 @@ impl Function for ListTags {
     }
 }
 
-/// What a container has printed.
+/// The logs of a container.
 ///
 /// ```text
 /// rocksalt '*' docker.logs web
@@ -220,7 +220,7 @@ impl Function for Logs {
     }
 }
 
-/// Lets a container stand still.
+/// Pauses a container.
 ///
 /// ```text
 /// rocksalt '*' docker.pause web
@@ -240,7 +240,7 @@ impl Function for Pause {
     }
 }
 
-/// Fetches an image; gives what there is to know of it.
+/// Pulls an image, and returns its details.
 ///
 /// ```text
 /// rocksalt '*' docker.pull nginx:1.25
@@ -336,7 +336,7 @@ impl Function for Rmi {
     }
 }
 
-/// Runs a command in a container; gives what it prints.
+/// Runs a command in a container, and returns its output.
 ///
 /// ```text
 /// rocksalt '*' docker.run web 'ls -l /'
@@ -412,7 +412,7 @@ impl Function for StateOf {
 pub struct Stop {
     /// The container's name.
     name: String,
-    /// Seconds that it has to end by itself.
+    /// Seconds to wait before it is killed.
     timeout: Option<u64>,
 }
 
@@ -427,7 +427,7 @@ impl Function for Stop {
     }
 }
 
-/// Lets a container go on.
+/// Resumes a paused container.
 ///
 /// ```text
 /// rocksalt '*' docker.unpause web
@@ -447,7 +447,7 @@ impl Function for Unpause {
     }
 }
 
-/// The version of the program that keeps containers.
+/// The version of the container engine's client.
 ///
 /// ```text
 /// rocksalt '*' docker.version

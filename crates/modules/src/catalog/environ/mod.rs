@@ -24,7 +24,7 @@ pub const FUNCTIONS: &[Entry] =
 pub struct Get {
     /// Its name.
     key: String,
-    /// What to give if there is none.
+    /// The value to return if there is none.
     #[default("")]
     default: Value,
 }
@@ -37,7 +37,7 @@ impl Function for Get {
     }
 }
 
-/// Whether there is a variable, and if asked whether it has a value.
+/// Whether a variable is set, and to a certain value if one is given.
 ///
 /// ```text
 /// rocksalt '*' environ.has_value PATH
@@ -69,7 +69,7 @@ pub struct Item {
     /// Their names.
     #[required]
     keys: Vec<String>,
-    /// What to give for those that there aren't.
+    /// The value to return for those that don't exist.
     #[default("")]
     default: Value,
 }
@@ -99,7 +99,7 @@ impl Function for Items {
     }
 }
 
-/// Sets several variables, and gives what they are then.
+/// Sets several variables, and returns their new values.
 ///
 /// ```text
 /// rocksalt '*' environ.setenv '{EDITOR: vi, PAGER: less}' false_unsets=True
@@ -113,10 +113,10 @@ pub struct SetEnv {
     false_unsets: bool,
     /// Remove all others first.
     clear_all: bool,
-    /// Taken and ignored: nothing else is there to update.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: nothing else is there to update.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     update_minion: bool,
-    /// Only on Windows.
+    /// Only used on Windows.
     permanent: bool,
 }
 
@@ -146,7 +146,7 @@ impl Function for SetEnv {
     }
 }
 
-/// Sets a variable, and gives its value.
+/// Sets a variable, and returns its value.
 ///
 /// ```text
 /// rocksalt '*' environ.setval EDITOR vi
@@ -161,7 +161,7 @@ pub struct SetVal {
     val: Value,
     /// `False` removes the variable; else it makes it empty.
     false_unsets: bool,
-    /// Only on Windows.
+    /// Only used on Windows.
     permanent: bool,
 }
 

@@ -33,11 +33,11 @@ pub struct SetEnv {
     false_unsets: Value,
     /// Remove all others.
     clear_all: Value,
-    /// Taken and ignored: nothing else is there to update.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: nothing else is there to update.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     update_minion: Value,
-    /// Only on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     permanent: Value,
 }
 

@@ -1,4 +1,4 @@
-//! `event`: tells the controller that something happened.
+//! `event`: sends events to the controller.
 
 mod states;
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 pub const FUNCTIONS: &[Entry] = &[entry::<Fire>(), entry::<FireMaster>(), entry::<Send>()];
 
-/// Puts an event on the controller's bus.
+/// Sends an event to the controller's event bus.
 ///
 /// ```text
 /// rocksalt '*' event.send myco/mytag foo=Foo bar=Bar
@@ -27,8 +27,8 @@ pub struct Send {
     tag: String,
     /// What happened, as a map.
     data: Option<Map>,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     preload: Value,
     /// Add the agent's variables: all, or those of a list.
     with_env: Value,
@@ -67,7 +67,7 @@ impl Function for Send {
     }
 }
 
-/// Puts an event on the controller's bus, since a target has none of its own.
+/// Sends an event to the controller's event bus, since a target has none of its own.
 ///
 /// ```text
 /// rocksalt '*' event.fire '{data: my event data}' tag
@@ -93,7 +93,7 @@ impl Function for Fire {
     }
 }
 
-/// Puts an event on the controller's bus.
+/// Sends an event to the controller's event bus.
 ///
 /// ```text
 /// rocksalt '*' event.fire_master '{data: my event data}' tag
@@ -105,8 +105,8 @@ pub struct FireMaster {
     data: Value,
     /// The event's tag.
     tag: String,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     preload: Value,
 }
 

@@ -1,4 +1,4 @@
-//! `event` as a state: a run tells the controller how far it is.
+//! `event` as a state: a run sends events to the controller.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, state};
@@ -18,7 +18,7 @@ pub struct Event {
     name: String,
     /// What happened, as a map.
     data: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     preload: Value,
     /// Add the agent's variables: all, or those of a list.
     with_env: Value,
@@ -53,7 +53,7 @@ impl Event {
     }
 }
 
-/// Puts an event on the controller's bus.
+/// Sends an event to the controller's event bus.
 ///
 /// ```yaml
 /// mycompany/deploy/half:
@@ -114,8 +114,8 @@ impl State for FireMaster {
 pub struct Wait {
     /// The event's tag.
     name: String,
-    /// Taken for Salt's sake.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt, and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     sfun: Value,
     /// What happened, as a map.
     data: Value,

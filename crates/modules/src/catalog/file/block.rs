@@ -11,7 +11,7 @@ use crate::machine::{Kind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
-/// Replaces what stands between two markers in a file, and gives the difference.
+/// Replaces the block between two markers in a file, and returns the difference.
 ///
 /// ```text
 /// rocksalt '*' file.blockreplace /etc/hosts '#-- start managed zone --' '#-- end managed zone --' '10.0.1.2 www' append_if_not_found=True
@@ -26,7 +26,7 @@ pub struct Blockreplace {
     /// A text in the line after the block.
     #[default("#-- end managed zone --")]
     marker_end: String,
-    /// What is to stand between them.
+    /// The content between them.
     #[default]
     content: String,
     /// If there are no markers, add them and the content at the end.
@@ -36,12 +36,12 @@ pub struct Blockreplace {
     /// The ending of the old content's copy, or `False` for none.
     #[default(".bak")]
     backup: Value,
-    /// Only say what would change.
+    /// Only return what would change.
     dry_run: bool,
-    /// Give the difference, not only whether there is one.
+    /// Return the difference, not only whether there is one.
     #[default(true)]
     show_changes: bool,
-    /// Taken for Salt's sake: the content always ends its own last line.
+    /// Accepted for compatibility with Salt: the content always ends its own last line.
     #[allow(dead_code, reason = "without it the end marker would stand behind the content")]
     append_newline: Value,
     /// If there are no markers, add all before the first line that this regular expression matches.

@@ -11,7 +11,7 @@ use super::path::{absolute, followed, is_directory, kind, make_all, walk};
 use crate::machine::{Kind, Stat, System};
 use crate::{Error, Result};
 
-/// Copies a file, or with `recurse` a directory, on the target; owner and mode go along.
+/// Copies a file, or with `recurse` a directory, on the target, with owner and mode.
 ///
 /// ```text
 /// rocksalt '*' file.copy /path/to/src /path/to/dst
@@ -171,7 +171,7 @@ pub struct Rmdir {
     recurse: bool,
     /// Say what was removed, and what could not be.
     verbose: bool,
-    /// Only directories that were changed more than so many days ago.
+    /// Only directories that were changed more than this many days ago.
     older_than: Option<f64>,
 }
 
@@ -216,7 +216,7 @@ impl Function for Rmdir {
     }
 }
 
-/// Makes a symbolic link.
+/// Creates a symbolic link.
 ///
 /// ```text
 /// rocksalt '*' file.symlink /path/to/file /path/to/link
@@ -225,7 +225,7 @@ impl Function for Rmdir {
 /// A link that is there already and leads to the same place is fine.
 #[function("file.symlink", changes)]
 pub struct Symlink {
-    /// Where the link leads.
+    /// The link's target.
     src: String,
     /// The link.
     path: String,
@@ -233,7 +233,7 @@ pub struct Symlink {
     force: bool,
     /// Replace what is there in one step.
     atomic: bool,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "the link itself is always meant")]
     follow_symlinks: Value,
 }
@@ -275,7 +275,7 @@ impl Function for Symlink {
     }
 }
 
-/// Gives a file a second name.
+/// Creates a hard link.
 ///
 /// ```text
 /// rocksalt '*' file.link /path/to/file /path/to/link
@@ -284,7 +284,7 @@ impl Function for Symlink {
 pub struct Link {
     /// The file.
     src: String,
-    /// Its further name.
+    /// The new name.
     path: String,
 }
 

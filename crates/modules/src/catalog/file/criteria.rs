@@ -1,4 +1,4 @@
-//! What `file.find` looks for.
+//! The criteria of `file.find`.
 
 use std::path::Path;
 

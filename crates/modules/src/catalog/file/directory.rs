@@ -1,4 +1,4 @@
-//! Making directories.
+//! Functions that create directories.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::path::{absolute, kind, make_all, parse_mode};
 use crate::Result;
 use crate::machine::System;
 
-/// Makes a directory and those above it; one that is there already is fine.
+/// Creates a directory and its parents; an existing one is fine.
 ///
 /// ```text
 /// rocksalt '*' file.mkdir /opt/jetty/context user=jetty mode=0750
@@ -38,7 +38,7 @@ impl Function for Mkdir {
     }
 }
 
-/// Makes the directory that a path lies in, and those above it.
+/// Creates the directory that a path is in, and its parents.
 ///
 /// ```text
 /// rocksalt '*' file.makedirs /opt/code/
@@ -72,7 +72,7 @@ impl Function for Makedirs {
     }
 }
 
-/// Makes a directory and those above it with an owner and a mode.
+/// Creates a directory and its parents with an owner and a mode.
 ///
 /// ```text
 /// rocksalt '*' file.makedirs_perms /opt/code mode=0700

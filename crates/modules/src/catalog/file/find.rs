@@ -1,4 +1,4 @@
-//! Finding files by what they are.
+//! `file.find`: files by name, kind, owner, size, time or content.
 
 use rocksalt_core::Value;
 use rocksalt_core::sort::sort_by;
@@ -13,7 +13,7 @@ use crate::machine::{Command, Kind, Stat, System};
 use crate::text::{glob, words};
 use crate::{Error, Result};
 
-/// Finds files and directories by all given criteria, and gives their paths or does something to them.
+/// Finds files and directories by all given criteria, and returns their paths or does something to them.
 ///
 /// ```text
 /// rocksalt '*' file.find / type=f name='*.bak' size=+10m
@@ -48,7 +48,7 @@ pub struct Find {
     grep: Option<String>,
     /// Leave out what is fewer directories deep.
     mindepth: Option<u32>,
-    /// Go down at most so many directories.
+    /// Descend at most this many directories.
     maxdepth: Option<u32>,
     /// What to give: `group`, `md5`, `mode`, `mtime`, `name`, `path`, `size`, `type` and `user`, with commas.
     print: Option<String>,

@@ -1,4 +1,4 @@
-//! One line of a file: there, gone, or another one.
+//! `file.line`: adds, replaces or removes one line of a file.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
@@ -11,7 +11,7 @@ use crate::machine::{Kind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
-/// Puts a line into a file, replaces it or removes it, and gives the difference; `False` if nothing changes.
+/// Puts a line into a file, replaces it or removes it, and returns the difference; `False` if nothing changes.
 ///
 /// ```text
 /// rocksalt '*' file.line /etc/nsswitch.conf 'networks: files dns' mode=ensure after='hosts:.*'
@@ -34,12 +34,12 @@ pub struct Line {
     before: Option<String>,
     /// A regular expression for the line that it stands after.
     after: Option<String>,
-    /// Give the difference, not only whether there is one.
+    /// Return the difference, not only whether there is one.
     #[default(true)]
     show_changes: bool,
     /// The ending of the old content's copy; `True` means `.bak`.
     backup: Value,
-    /// No file is no error.
+    /// A missing file is no error.
     quiet: bool,
     /// Indent the line as its neighbour is.
     #[default(true)]

@@ -1,4 +1,4 @@
-//! Is it there, and what is it?
+//! Whether a path exists, and of which kind it is.
 
 use rocksalt_macros::function;
 
@@ -123,7 +123,7 @@ impl Function for IsFifo {
     }
 }
 
-/// Whether a file has more than one name.
+/// Whether a file has more than one hard link.
 ///
 /// ```text
 /// rocksalt '*' file.is_hardlink /path/to/file
@@ -152,7 +152,7 @@ impl Function for IsHardlink {
 pub struct IsLink {
     /// The path.
     path: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "only Salt's own code gives it")]
     nostat: bool,
 }
@@ -197,7 +197,7 @@ impl Function for Access {
     }
 }
 
-/// The names in a directory, `.` and `..` among them.
+/// The names in a directory, including `.` and `..`.
 ///
 /// ```text
 /// rocksalt '*' file.readdir /path/to/dir/
@@ -221,7 +221,7 @@ impl Function for Readdir {
     }
 }
 
-/// Where a symbolic link leads.
+/// The target of a symbolic link.
 ///
 /// ```text
 /// rocksalt '*' file.readlink /path/to/link

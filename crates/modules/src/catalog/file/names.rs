@@ -28,7 +28,7 @@ impl Function for Basename {
     }
 }
 
-/// What stands before the last part of a path.
+/// The directory part of a path.
 ///
 /// ```text
 /// rocksalt '*' file.dirname 'test/path/filename.config'
@@ -50,7 +50,7 @@ impl Function for Dirname {
     }
 }
 
-/// Joins parts to one path; an absolute part forgets those before it.
+/// Joins parts to one path; an absolute part replaces those before it.
 ///
 /// ```text
 /// rocksalt '*' file.join '/' 'usr' 'local' 'bin'

@@ -1,4 +1,4 @@
-//! Users and groups by name and number, and giving files to them.
+//! Users and groups by name and number, and the functions that set owners and modes.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -9,7 +9,7 @@ use super::stat::{group_name, user_name};
 use crate::machine::{Probe, System, accounts};
 use crate::{Error, Result};
 
-/// The name of the user with a number; the number if there is none.
+/// The name of the user with a uid; the uid if there is none.
 ///
 /// ```text
 /// rocksalt '*' file.uid_to_user 0
@@ -29,7 +29,7 @@ impl Function for UidToUser {
     }
 }
 
-/// The name of the group with a number; the number if there is none.
+/// The name of the group with a gid; the gid if there is none.
 ///
 /// ```text
 /// rocksalt '*' file.gid_to_group 0
@@ -49,7 +49,7 @@ impl Function for GidToGroup {
     }
 }
 
-/// The number of a user; an empty text if there is none.
+/// The uid of a user; an empty text if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' file.user_to_uid root
@@ -69,7 +69,7 @@ impl Function for UserToUid {
     }
 }
 
-/// The number of a group; an empty text if there is none.
+/// The gid of a group; an empty text if there is no such group.
 ///
 /// ```text
 /// rocksalt '*' file.group_to_gid root
@@ -89,7 +89,7 @@ impl Function for GroupToGid {
     }
 }
 
-/// Gives a path to a user and a group.
+/// Sets the owner and the group of a path.
 ///
 /// ```text
 /// rocksalt '*' file.chown /etc/passwd root root
@@ -114,7 +114,7 @@ impl Function for Chown {
     }
 }
 
-/// Gives a path to a user and a group; a link itself, not what it leads to.
+/// Sets the owner and the group of a path; of a link itself, not of its target.
 ///
 /// ```text
 /// rocksalt '*' file.lchown /etc/passwd root root
@@ -139,7 +139,7 @@ impl Function for Lchown {
     }
 }
 
-/// Gives a path to a group.
+/// Sets the group of a path.
 ///
 /// ```text
 /// rocksalt '*' file.chgrp /etc/passwd root
@@ -161,7 +161,7 @@ impl Function for Chgrp {
     }
 }
 
-/// Sets the mode of a path and gives it back.
+/// Sets the mode of a path and returns it.
 ///
 /// ```text
 /// rocksalt '*' file.set_mode /etc/passwd 0644
@@ -226,7 +226,7 @@ pub fn set_owner(
     machine.set_owner(path, user, group, follow).map_err(|error| Error::io("set the owner of", path, &error))
 }
 
-/// The numbers that a user's and a group's names stand for; an error if there are none such.
+/// The numbers that a user's and a group's names stand for; an error if there are none.
 pub fn owner(machine: &dyn Probe, user: &Value, group: &Value) -> Result<(Option<u32>, Option<u32>)> {
     let missing = |what: &str, name: &Value| Error::failed(format!("{what} '{name}' is not available"));
     let user = named(user).then(|| uid(machine, user).ok_or_else(|| missing("User", user))).transpose()?;

@@ -1,4 +1,4 @@
-//! What is in a file.
+//! Functions that read the content of files.
 
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Map, Value};
@@ -43,7 +43,7 @@ impl Function for Read {
 pub struct SeekRead {
     /// The file.
     path: String,
-    /// At most so many bytes.
+    /// At most this many bytes.
     size: u64,
     /// From here on.
     offset: u64,
@@ -59,7 +59,7 @@ impl Function for SeekRead {
     }
 }
 
-/// Whether a text stands in a file.
+/// Whether a file contains a text.
 ///
 /// ```text
 /// rocksalt '*' file.contains /etc/crontab 'mymaintenance.sh'
@@ -145,13 +145,13 @@ pub struct Search {
     path: String,
     /// The regular expression.
     pattern: String,
-    /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
+    /// Names of Python's `re` flags, or their number; `MULTILINE` by default.
     #[default(pattern_flags::standard())]
     flags: Value,
-    /// Taken and ignored: the file is always searched as a whole.
+    /// Accepted and ignored: the file is always searched as a whole.
     #[allow(dead_code, reason = "the file is searched as a whole")]
     bufsize: Value,
-    /// No file is no match, and no error.
+    /// A missing file is no match, and no error.
     ignore_if_missing: bool,
     /// Add the flag `MULTILINE`.
     multiline: bool,
@@ -228,7 +228,7 @@ pub struct GetHash {
     /// md5, sha1, sha224, sha256, sha384 or sha512.
     #[default("sha256")]
     form: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     #[allow(dead_code, reason = "how it is read is our own affair")]
     chunk_size: Value,
 }
@@ -314,7 +314,7 @@ pub struct GetDiff {
     file1: String,
     /// The file after: a path on the target, or `salt://…`.
     file2: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Put the files' names into the head.
     #[default(true)]

@@ -12,7 +12,7 @@ use crate::machine::{Kind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
-/// Replaces what a regular expression matches in a file, and gives the difference.
+/// Replaces what a regular expression matches in a file, and returns the difference.
 ///
 /// ```text
 /// rocksalt '*' file.replace /etc/httpd/httpd.conf pattern='LogLevel warn' repl='LogLevel info'
@@ -28,13 +28,13 @@ pub struct Replace {
     pattern: String,
     /// What to put in its place; may use `\1` and `\g<name>`.
     repl: String,
-    /// At most so many matches; 0 for all.
+    /// At most this many matches; 0 for all.
     #[default]
     count: u64,
-    /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
+    /// Names of Python's `re` flags, or their number; `MULTILINE` by default.
     #[default(pattern_flags::standard())]
     flags: Value,
-    /// Taken and ignored: the file is always searched as a whole.
+    /// Accepted and ignored: the file is always searched as a whole.
     #[allow(dead_code, reason = "the file is searched as a whole")]
     bufsize: Value,
     /// If nothing matches, add the content at the end, unless it is there already.
@@ -46,19 +46,19 @@ pub struct Replace {
     /// The ending of the old content's copy, or `False` for none.
     #[default(".bak")]
     backup: Value,
-    /// Only say what would change.
+    /// Only return what would change.
     dry_run: bool,
-    /// Only say whether something matches.
+    /// Only return whether something matches.
     search_only: bool,
-    /// Give the difference, not only whether there is one.
+    /// Return the difference, not only whether there is one.
     #[default(true)]
     show_changes: bool,
-    /// No file is no error.
+    /// A missing file is no error.
     ignore_if_missing: bool,
-    /// Taken and ignored: the new file always takes the old one's place as a whole.
+    /// Accepted and ignored: the new file always takes the old one's place as a whole.
     #[allow(dead_code, reason = "nobody may see half a file")]
     preserve_inode: Value,
-    /// Take backslashes of the replacement as they stand.
+    /// Treat backslashes in the replacement literally.
     backslash_literal: bool,
     /// Files are UTF-8; only that is taken.
     encoding: Option<String>,
@@ -125,7 +125,7 @@ impl Replace {
     }
 }
 
-/// Comments lines out, or in again, and gives the difference; `False` if no line matches.
+/// Comments lines out or uncomments them, and returns the difference; `False` if no line matches.
 ///
 /// ```text
 /// rocksalt '*' file.comment_line /etc/modules '^pcspkr$'
@@ -140,7 +140,7 @@ pub struct CommentLine {
     /// The comment sign.
     #[default("#")]
     char: String,
-    /// Comment out; `False` for in.
+    /// Comment out; `False` uncomments.
     #[default(true)]
     cmnt: bool,
     /// The ending of the old content's copy, or `False` for none.
@@ -183,7 +183,7 @@ impl Function for Comment {
     }
 }
 
-/// Comments lines in again; `file.comment_line` can do both.
+/// Uncomments lines; `file.comment_line` can do both.
 ///
 /// ```text
 /// rocksalt '*' file.uncomment /etc/hosts.deny 'ALL: PARANOID'

@@ -9,7 +9,7 @@ use super::path::{canonical, expand, full_mode, look, octal, walk};
 use crate::machine::{Command, Kind, Probe, Stat, System, accounts};
 use crate::{Error, Result};
 
-/// All that the system knows of a path.
+/// The attributes of a path: owner, mode, times, size and type.
 ///
 /// ```text
 /// rocksalt '*' file.stats /etc/passwd
@@ -19,9 +19,9 @@ use crate::{Error, Result};
 pub struct Stats {
     /// The path.
     path: String,
-    /// Also give the checksum of this kind.
+    /// Also return the checksum of this kind.
     hash_type: Option<String>,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -68,7 +68,7 @@ impl Function for Stats {
     }
 }
 
-/// What the system's `lstat` gives; nothing if there is no such path.
+/// The result of the system's `lstat`; an empty map if there is no such path.
 ///
 /// ```text
 /// rocksalt '*' file.lstat /path/to/file
@@ -98,7 +98,7 @@ impl Function for Lstat {
     }
 }
 
-/// How big the file system is that a path is on, and how much of it is free, in blocks and inodes.
+/// Size and free space of the file system that a path is on, in blocks and inodes.
 ///
 /// ```text
 /// rocksalt '*' file.statvfs /path/to/file
@@ -155,7 +155,7 @@ impl Function for GetSelinuxContext {
     }
 }
 
-/// How many bytes the files of a path and all below it hold; what links lead to doesn't count.
+/// The total size of the files of a path and all below it, in bytes; links are not followed.
 ///
 /// ```text
 /// rocksalt '*' file.diskusage /path/to/check
@@ -188,7 +188,7 @@ impl Function for Diskusage {
 pub struct Followed {
     /// The path.
     path: String,
-    /// Look at what a link leads to.
+    /// Follow links.
     #[default(true)]
     follow_symlinks: bool,
 }
@@ -227,7 +227,7 @@ impl Followed {
 #[function("file.get_mode", reads, call = Followed::mode -> String)]
 pub struct GetMode(Followed);
 
-/// The number of the user that owns a path.
+/// The uid of a path's owner.
 ///
 /// ```text
 /// rocksalt '*' file.get_uid /etc/passwd
@@ -235,7 +235,7 @@ pub struct GetMode(Followed);
 #[function("file.get_uid", reads, call = Followed::uid -> u32)]
 pub struct GetUid(Followed);
 
-/// The name of the user that owns a path.
+/// The name of a path's owner.
 ///
 /// ```text
 /// rocksalt '*' file.get_user /etc/passwd
@@ -243,7 +243,7 @@ pub struct GetUid(Followed);
 #[function("file.get_user", reads, call = Followed::user -> Value)]
 pub struct GetUser(Followed);
 
-/// The number of the group that owns a path.
+/// The gid of a path's group.
 ///
 /// ```text
 /// rocksalt '*' file.get_gid /etc/passwd
@@ -251,7 +251,7 @@ pub struct GetUser(Followed);
 #[function("file.get_gid", reads, call = Followed::gid -> u32)]
 pub struct GetGid(Followed);
 
-/// The name of the group that owns a path.
+/// The name of a path's group.
 ///
 /// ```text
 /// rocksalt '*' file.get_group /etc/passwd

@@ -1,4 +1,4 @@
-//! A directory with all that is in it, at a glance.
+//! `file.tree`: a directory with all that is below it.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -20,9 +20,9 @@ use crate::{Error, Result};
 pub struct Tree {
     /// The directory.
     path: String,
-    /// Go down at most so many directories.
+    /// Descend at most this many directories.
     maxdepth: Option<u32>,
-    /// Give owner, mode and size of each file.
+    /// Return owner, mode and size of each file.
     details: bool,
 }
 

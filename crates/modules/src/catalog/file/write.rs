@@ -1,4 +1,4 @@
-//! Putting content into files.
+//! Functions that write files.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// rocksalt '*' file.write /etc/motd args='["cheese", "bread"]'
 /// ```
 ///
-/// Whoever reads the file sees the old or the new content, never half of it.
+/// The write is atomic: readers see the old or the new content, never a part.
 #[function("file.write", changes)]
 pub struct Write {
     /// The file.
@@ -67,7 +67,7 @@ impl Function for Append {
     }
 }
 
-/// Adds lines before all others of a file.
+/// Adds lines to the start of a file.
 ///
 /// ```text
 /// rocksalt '*' file.prepend /etc/motd "With all thine offerings thou shalt offer salt."
@@ -91,7 +91,7 @@ impl Function for Prepend {
     }
 }
 
-/// Makes an empty file, or sets the times of one that is there.
+/// Creates an empty file, or sets the times of one that is there.
 ///
 /// ```text
 /// rocksalt '*' file.touch /var/log/emptyfile
@@ -100,9 +100,9 @@ impl Function for Prepend {
 pub struct Touch {
     /// The file.
     name: String,
-    /// The time of access in seconds since 1970; now unless told.
+    /// The time of access in seconds since 1970; now by default.
     atime: Option<f64>,
-    /// The time of change in seconds since 1970; now unless told.
+    /// The time of change in seconds since 1970; now by default.
     mtime: Option<f64>,
 }
 
@@ -124,7 +124,7 @@ impl Function for Touch {
     }
 }
 
-/// Cuts a file off, or fills it up with zeros.
+/// Truncates a file, or extends it with zeros.
 ///
 /// ```text
 /// rocksalt '*' file.truncate /path/to/file 512
@@ -133,7 +133,7 @@ impl Function for Touch {
 pub struct Truncate {
     /// The file.
     path: String,
-    /// How many bytes it is to have.
+    /// The new size in bytes.
     length: u64,
 }
 
@@ -148,7 +148,7 @@ impl Function for Truncate {
     }
 }
 
-/// Writes over part of a file, and gives the number of bytes written.
+/// Writes over part of a file, and returns the number of bytes written.
 ///
 /// ```text
 /// rocksalt '*' file.seek_write /path/to/file 'some data' 4096

@@ -1,4 +1,4 @@
-//! What `firewall-cmd` says of the permanent settings.
+//! Queries of `firewall-cmd`, and the parsing of its output.
 
 use rocksalt_core::{Map, Value};
 

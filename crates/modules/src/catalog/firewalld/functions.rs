@@ -52,7 +52,7 @@ impl Function for Version {
     }
 }
 
-/// Loads the permanent settings.
+/// Reloads the permanent settings.
 ///
 /// ```text
 /// rocksalt '*' firewalld.reload_rules
@@ -68,7 +68,7 @@ impl Function for ReloadRules {
     }
 }
 
-/// Keeps the settings of this moment.
+/// Makes the runtime settings permanent.
 ///
 /// ```text
 /// rocksalt '*' firewalld.make_permanent
@@ -127,7 +127,7 @@ impl Function for SetDefaultZone {
 /// ```
 #[function("firewalld.get_zones", reads)]
 pub struct GetZones {
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -140,14 +140,14 @@ impl Function for GetZones {
     }
 }
 
-/// The services that are known.
+/// The known services.
 ///
 /// ```text
 /// rocksalt '*' firewalld.get_services
 /// ```
 #[function("firewalld.get_services", reads)]
 pub struct GetServices {
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -160,7 +160,7 @@ impl Function for GetServices {
     }
 }
 
-/// Makes a zone.
+/// Creates a zone.
 ///
 /// ```text
 /// rocksalt '*' firewalld.new_zone my_zone
@@ -216,9 +216,9 @@ impl Function for DeleteZone {
 /// ```
 #[function("firewalld.list_all", reads)]
 pub struct ListAll {
-    /// The zone; the default one unless told.
+    /// The zone; the default zone if not given.
     zone: Option<String>,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -238,9 +238,9 @@ impl Function for ListAll {
 /// ```
 #[function("firewalld.list_services", reads)]
 pub struct ListServices {
-    /// The zone; the default one unless told.
+    /// The zone; the default zone if not given.
     zone: Option<String>,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -262,9 +262,9 @@ impl Function for ListServices {
 pub struct AddService {
     /// The service.
     service: String,
-    /// The zone; the default one unless told.
+    /// The zone; the default zone if not given.
     zone: Option<String>,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -287,9 +287,9 @@ impl Function for AddService {
 pub struct RemoveService {
     /// The service.
     service: String,
-    /// The zone; the default one unless told.
+    /// The zone; the default zone if not given.
     zone: Option<String>,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -312,7 +312,7 @@ impl Function for RemoveService {
 pub struct ListPorts {
     /// The zone.
     zone: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -336,7 +336,7 @@ pub struct AddPort {
     zone: String,
     /// The port, with its protocol.
     port: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -361,7 +361,7 @@ pub struct RemovePort {
     zone: String,
     /// The port, with its protocol.
     port: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -375,7 +375,7 @@ impl Function for RemovePort {
     }
 }
 
-/// The ports of a zone that are sent elsewhere.
+/// The port forwardings of a zone.
 ///
 /// ```text
 /// rocksalt '*' firewalld.list_port_fwd public
@@ -384,7 +384,7 @@ impl Function for RemovePort {
 pub struct ListPortFwd {
     /// The zone.
     zone: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -398,7 +398,7 @@ impl Function for ListPortFwd {
     }
 }
 
-/// Sends a port elsewhere.
+/// Adds a port forwarding.
 ///
 /// ```text
 /// rocksalt '*' firewalld.add_port_fwd public 80 443 tcp
@@ -407,17 +407,17 @@ impl Function for ListPortFwd {
 pub struct AddPortFwd {
     /// The zone.
     zone: String,
-    /// The port that is sent.
+    /// The source port.
     src: String,
-    /// The port it is sent to.
+    /// The destination port.
     dest: String,
     /// The protocol.
     #[default("tcp")]
     proto: String,
-    /// The address it is sent to, if it is another machine.
+    /// The destination address, if it is another machine.
     #[default]
     dstaddr: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -432,7 +432,7 @@ impl Function for AddPortFwd {
     }
 }
 
-/// Stops sending a port elsewhere.
+/// Removes a port forwarding.
 ///
 /// ```text
 /// rocksalt '*' firewalld.remove_port_fwd public 80 443 tcp
@@ -441,17 +441,17 @@ impl Function for AddPortFwd {
 pub struct RemovePortFwd {
     /// The zone.
     zone: String,
-    /// The port that is sent.
+    /// The source port.
     src: String,
-    /// The port it is sent to.
+    /// The destination port.
     dest: String,
     /// The protocol.
     #[default("tcp")]
     proto: String,
-    /// The address it is sent to, if it is another machine.
+    /// The destination address, if it is another machine.
     #[default]
     dstaddr: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -466,7 +466,7 @@ impl Function for RemovePortFwd {
     }
 }
 
-/// The rules of a zone in the daemon's own language.
+/// The rich rules of a zone.
 ///
 /// ```text
 /// rocksalt '*' firewalld.get_rich_rules public
@@ -475,7 +475,7 @@ impl Function for RemovePortFwd {
 pub struct GetRichRules {
     /// The zone.
     zone: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -488,7 +488,7 @@ impl Function for GetRichRules {
     }
 }
 
-/// Adds a rule to a zone.
+/// Adds a rich rule to a zone.
 ///
 /// ```text
 /// rocksalt '*' firewalld.add_rich_rule public 'rule family=ipv4 source address=192.0.2.7 accept'
@@ -499,7 +499,7 @@ pub struct AddRichRule {
     zone: String,
     /// The rule.
     rule: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }
@@ -512,7 +512,7 @@ impl Function for AddRichRule {
     }
 }
 
-/// Takes a rule from a zone.
+/// Removes a rule from a zone.
 ///
 /// ```text
 /// rocksalt '*' firewalld.remove_rich_rule public 'rule family=ipv4 source address=192.0.2.7 accept'
@@ -523,7 +523,7 @@ pub struct RemoveRichRule {
     zone: String,
     /// The rule.
     rule: String,
-    /// The settings that stay; else those of this moment.
+    /// The permanent settings; otherwise the runtime ones.
     #[default(true)]
     permanent: Flag,
 }

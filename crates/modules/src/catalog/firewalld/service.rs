@@ -1,4 +1,4 @@
-//! `firewalld.service`: what a service's name stands for.
+//! `firewalld.service`: the ports and protocols of a service.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;

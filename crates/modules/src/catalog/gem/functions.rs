@@ -7,14 +7,14 @@ use super::{Function, GemRequest, listed, sound, sources, tool};
 use crate::Result;
 use crate::machine::System;
 
-/// Installs gems, and gives what gem prints.
+/// Installs gems, and returns what gem prints.
 ///
 /// ```text
 /// rocksalt '*' gem.install rake version=13.0.6
 /// ```
 #[function("gem.install", changes)]
 pub struct Install {
-    /// The gems, or files with gems: a list, or with commas between them.
+    /// The gems, or files with gems: a list, or a comma-separated text.
     #[required]
     gems: Value,
     /// The gem program.
@@ -25,7 +25,7 @@ pub struct Install {
     version: Option<String>,
     /// With documentation.
     rdoc: bool,
-    /// Also early versions.
+    /// Include prereleases.
     pre_releases: bool,
     /// The proxy.
     proxy: Option<String>,
@@ -51,14 +51,14 @@ impl Function for Install {
     }
 }
 
-/// Removes gems, and gives what gem prints.
+/// Removes gems, and returns what gem prints.
 ///
 /// ```text
 /// rocksalt '*' gem.uninstall rake
 /// ```
 #[function("gem.uninstall", changes)]
 pub struct Uninstall {
-    /// The gems: a list, or with commas between them.
+    /// The gems: a list, or a comma-separated text.
     #[required]
     gems: Value,
     /// The gem program.
@@ -86,9 +86,9 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' gem.list ra
 /// ```
-#[function("gem.list", reads)]
+#[function("gem.list", changes)]
 pub struct List {
-    /// Only those whose names begin so.
+    /// Only those whose names begin with this.
     #[default]
     prefix: String,
     /// The gem program.
@@ -107,7 +107,7 @@ impl Function for List {
     }
 }
 
-/// Adds an address that gems come from.
+/// Adds a source of gems.
 ///
 /// ```text
 /// rocksalt '*' gem.sources_add https://gems.example.com/
@@ -131,7 +131,7 @@ impl Function for SourcesAdd {
     }
 }
 
-/// Removes an address that gems come from.
+/// Removes a source of gems.
 ///
 /// ```text
 /// rocksalt '*' gem.sources_remove https://gems.example.com/
@@ -155,12 +155,12 @@ impl Function for SourcesRemove {
     }
 }
 
-/// The addresses that gems come from.
+/// The sources of gems.
 ///
 /// ```text
 /// rocksalt '*' gem.sources_list
 /// ```
-#[function("gem.sources_list", reads)]
+#[function("gem.sources_list", changes)]
 pub struct SourcesList {
     /// The gem program.
     gem_bin: Option<String>,

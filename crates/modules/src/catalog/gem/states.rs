@@ -18,7 +18,7 @@ use crate::machine::Probe;
 ///     - version: 13.0.6
 /// ```
 #[state("gem.installed", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Installed {
     /// The gem.
     name: String,
@@ -34,7 +34,7 @@ pub struct Installed {
     rdoc: Flag,
     /// As `rdoc`.
     ri: Flag,
-    /// Also early versions.
+    /// Include prereleases.
     pre_releases: Flag,
     /// The proxy.
     proxy: Option<String>,

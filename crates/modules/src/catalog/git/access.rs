@@ -1,4 +1,4 @@
-//! [`RemoteAccess`]: keys and passwords for remote repositories, which nobody gets to see.
+//! [`RemoteAccess`]: keys and passwords for remote repositories, which are never shown.
 
 use std::sync::Arc;
 

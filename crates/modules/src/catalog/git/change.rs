@@ -27,7 +27,7 @@ pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, sh
     words
 }
 
-/// Adds files to what will be committed.
+/// Adds files to the index.
 ///
 /// ```text
 /// rocksalt '*' git.add /srv/app README
@@ -95,7 +95,7 @@ impl Function for Archive {
     }
 }
 
-/// Makes, changes or removes a branch, by the options.
+/// Creates, changes or removes a branch, according to the options.
 ///
 /// ```text
 /// rocksalt '*' git.branch /srv/app dev opts='-d'
@@ -153,7 +153,7 @@ impl Function for Checkout {
     }
 }
 
-/// Commits what was added.
+/// Commits the index.
 ///
 /// ```text
 /// rocksalt '*' git.commit /srv/app 'a better page'
@@ -182,7 +182,7 @@ impl Function for Commit {
     }
 }
 
-/// Throws changes away that are in no commit.
+/// Discards uncommitted changes.
 ///
 /// ```text
 /// rocksalt '*' git.discard_local_changes /srv/app path=README
@@ -207,7 +207,7 @@ impl Function for DiscardLocalChanges {
     }
 }
 
-/// Makes a repository.
+/// Creates a repository.
 ///
 /// ```text
 /// rocksalt '*' git.init /srv/git/app.git bare=True
@@ -266,7 +266,7 @@ impl Function for Merge {
     }
 }
 
-/// Puts the commits of a branch behind another commit.
+/// Rebases a branch onto another commit.
 ///
 /// ```text
 /// rocksalt '*' git.rebase /srv/app rev=origin/main
@@ -294,7 +294,7 @@ impl Function for Rebase {
     }
 }
 
-/// Puts a branch back, by the options.
+/// Resets the branch, according to the options.
 ///
 /// ```text
 /// rocksalt '*' git.reset /srv/app opts='--hard origin/main'
@@ -316,7 +316,7 @@ impl Function for Reset {
     }
 }
 
-/// Removes files, also from what will be committed.
+/// Removes files, also from the index.
 ///
 /// ```text
 /// rocksalt '*' git.rm /srv/app README
@@ -341,7 +341,7 @@ impl Function for Rm {
     }
 }
 
-/// Puts changes aside that are in no commit, and back again.
+/// Stashes uncommitted changes, or applies them again.
 ///
 /// ```text
 /// rocksalt '*' git.stash /srv/app pop
@@ -366,7 +366,7 @@ impl Function for Stash {
     }
 }
 
-/// Makes a tag, or removes it with `opts='-d'`.
+/// Creates a tag, or removes it with `opts='-d'`.
 ///
 /// ```text
 /// rocksalt '*' git.tag /srv/app v1.0 message='the first one'

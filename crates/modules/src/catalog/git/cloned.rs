@@ -30,8 +30,8 @@ pub struct Cloned {
     branch: Option<String>,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// The private key for ssh, or several: paths, or `salt://…`.
@@ -41,8 +41,8 @@ pub struct Cloned {
     /// The password for https.
     #[secret]
     https_pass: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

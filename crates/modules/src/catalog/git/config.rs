@@ -91,7 +91,7 @@ impl Place<'_> {
     }
 }
 
-/// One value, or several: a list, or with commas between them.
+/// One value, or several: a list, or a comma-separated text.
 pub fn values(value: Option<&str>, multivar: &Value) -> Option<Vec<String>> {
     match (value, multivar) {
         (Some(value), _) => Some(vec![value.to_owned()]),
@@ -121,7 +121,7 @@ pub struct ConfigGet {
     user: Option<String>,
     /// For all repositories of the user.
     global: bool,
-    /// Give all values as a list.
+    /// Return all values as a list.
     all: bool,
 }
 
@@ -166,7 +166,7 @@ impl Function for ConfigGetRegexp {
     }
 }
 
-/// Sets a setting, and gives its values.
+/// Sets a setting, and returns its values.
 ///
 /// ```text
 /// rocksalt '*' git.config_set user.email me@example.com cwd=/srv/site
@@ -177,7 +177,7 @@ pub struct ConfigSet {
     key: String,
     /// Its value.
     value: Option<String>,
-    /// Its values, as a list or with commas between them.
+    /// Its values, as a list or a comma-separated text.
     multivar: Value,
     /// The repository; needed unless `global` is set.
     cwd: Option<String>,

@@ -34,8 +34,8 @@ pub struct Detached {
     remote: String,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// Empty a directory that is no repository, and clone into it.
@@ -56,8 +56,8 @@ pub struct Detached {
     /// The password for https.
     #[secret]
     https_pass: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use super::{Function, look, read, sound};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// A failure, unless it is to be passed over.
+/// The error, unless it is ignored.
 pub fn forgiven(done: Result<String, Fault>, ignore: bool) -> Result<String> {
     match done {
         Err(_) if ignore => Ok(String::new()),
@@ -143,12 +143,12 @@ impl Function for Revision {
     }
 }
 
-/// What `git rev-parse` says, with any options.
+/// The output of `git rev-parse`, with any options.
 ///
 /// ```text
 /// rocksalt '*' git.rev_parse /srv/app rev=HEAD opts='--verify'
 /// ```
-#[function("git.rev_parse", reads)]
+#[function("git.rev_parse", changes)]
 pub struct RevParse {
     /// The repository.
     cwd: String,
@@ -191,7 +191,7 @@ impl Function for Status {
     }
 }
 
-/// The ref that another one stands for; sets it if there is a value.
+/// The ref that a symbolic ref points to; sets it if there is a value.
 ///
 /// ```text
 /// rocksalt '*' git.symbolic_ref /srv/app HEAD
@@ -203,7 +203,7 @@ pub struct SymbolicRef {
     /// The ref.
     #[rename("ref")]
     reference: String,
-    /// What it shall stand for.
+    /// The ref that it is to point to.
     value: Option<String>,
     #[flatten]
     options: CommandOptions,
@@ -221,12 +221,12 @@ impl Function for SymbolicRef {
     }
 }
 
-/// What differs between two commits, or between a commit and the working tree.
+/// The difference between two commits, or between a commit and the working tree.
 ///
 /// ```text
 /// rocksalt '*' git.diff /srv/app HEAD~1 HEAD paths=README
 /// ```
-#[function("git.diff", reads)]
+#[function("git.diff", changes)]
 pub struct Diff {
     /// The repository.
     cwd: String,
@@ -238,7 +238,7 @@ pub struct Diff {
     no_index: bool,
     /// Compare with what would be committed.
     cached: bool,
-    /// Only these paths: a list, or with commas between them.
+    /// Only these paths: a list, or a comma-separated text.
     paths: Vec<String>,
     #[flatten]
     options: CommandOptions,
@@ -275,24 +275,24 @@ impl Function for Diff {
     }
 }
 
-/// The commit that two commits have in common, or whether the first leads to the second.
+/// The best common ancestor of commits, or whether the first is an ancestor of the second.
 ///
 /// ```text
 /// rocksalt '*' git.merge_base /srv/app '[main, dev]' is_ancestor=True
 /// ```
-#[function("git.merge_base", reads)]
+#[function("git.merge_base", changes)]
 pub struct MergeBase {
     /// The repository.
     cwd: String,
-    /// The commits: a list, or with commas between them.
+    /// The commits: a list, or a comma-separated text.
     refs: Vec<String>,
     /// The best common commit of all of them.
     octopus: bool,
-    /// Only tell whether the first leads to the second.
+    /// Only return whether the first is an ancestor of the second.
     is_ancestor: bool,
-    /// Only those that none of the others leads to.
+    /// Only those that can't be reached from any other.
     independent: bool,
-    /// Where a branch was made from this one.
+    /// The point where a branch forked from this one.
     fork_point: Option<String>,
     /// All of them, not only the best one.
     all: bool,
@@ -336,7 +336,7 @@ impl Function for MergeBase {
     }
 }
 
-/// Whether a directory is a further working tree of a repository.
+/// Whether a directory is a linked working tree of a repository.
 ///
 /// ```text
 /// rocksalt '*' git.is_worktree /srv/app

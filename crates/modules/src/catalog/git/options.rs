@@ -38,14 +38,14 @@ pub fn line(git_opts: &Value, command: &[&str], opts: &Value, rest: &[&str]) -> 
 pub struct RunAs {
     /// The user to run git as.
     pub user: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[secret]
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     password: Value,
-    /// Give nothing instead of a failure.
+    /// Return an empty result instead of an error if git fails.
     pub ignore_retcode: bool,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Value,
 }
 
@@ -89,9 +89,9 @@ pub struct AccessOptions {
     git_opts: Value,
     /// The user to run git as.
     pub user: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[secret]
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     password: Value,
     /// The private key for ssh, or several: paths, or `salt://…`.
     identity: Value,
@@ -100,12 +100,12 @@ pub struct AccessOptions {
     /// The password for https. It is in no argument and no message.
     #[secret]
     https_pass: Option<String>,
-    /// Give nothing instead of a failure.
+    /// Return an empty result instead of an error if git fails.
     pub ignore_retcode: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Value,
 }
 

@@ -1,4 +1,4 @@
-//! `git.present`: a repository, whatever is in it.
+//! `git.present`: a repository with any content.
 
 use std::path::Path;
 
@@ -38,12 +38,12 @@ pub struct Present {
     shared: Value,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

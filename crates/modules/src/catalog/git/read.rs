@@ -1,4 +1,4 @@
-//! What git prints, read.
+//! Parsers for git's output.
 
 use rocksalt_core::{Map, Value};
 

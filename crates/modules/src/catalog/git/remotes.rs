@@ -1,4 +1,4 @@
-//! Functions that speak with remote repositories.
+//! Functions that access remote repositories.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -46,7 +46,7 @@ impl Function for Clone {
     }
 }
 
-/// Fetches what is new in a remote repository, and tells what that was.
+/// Fetches from a remote repository, and returns what was new.
 ///
 /// ```text
 /// rocksalt '*' git.fetch /srv/app origin
@@ -60,7 +60,7 @@ pub struct Fetch {
     remote: Option<String>,
     /// Also what doesn't follow from what is there.
     force: bool,
-    /// Pairs of names: a list, or with commas between them.
+    /// Pairs of names: a list, or a comma-separated text.
     refspecs: Vec<String>,
     #[flatten]
     access: AccessOptions,
@@ -87,7 +87,7 @@ impl Function for Fetch {
 /// ```text
 /// rocksalt '*' git.ls_remote /srv/app origin main
 /// ```
-#[function("git.ls_remote", reads)]
+#[function("git.ls_remote", changes)]
 pub struct LsRemote {
     /// The repository that `remote` is a name in.
     cwd: Option<String>,
@@ -135,7 +135,7 @@ impl Function for Pull {
     }
 }
 
-/// Sends commits to a remote repository.
+/// Pushes commits to a remote repository.
 ///
 /// ```text
 /// rocksalt '*' git.push /srv/app origin main
@@ -164,7 +164,7 @@ impl Function for Push {
     }
 }
 
-/// Works on submodules.
+/// Runs a command of `git submodule`.
 ///
 /// ```text
 /// rocksalt '*' git.submodule /srv/app update opts='--init --recursive'
@@ -213,9 +213,9 @@ pub struct RemoteRefs {
     /// The password for https. It is in no argument and no message.
     #[secret]
     https_pass: Option<String>,
-    /// Give nothing instead of a failure.
+    /// Return an empty result instead of an error if git fails.
     ignore_retcode: bool,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Only refs that match.
     filter: Option<String>,

@@ -1,4 +1,4 @@
-//! [`Git`]: the target's git, run in a place, as somebody, with some access.
+//! [`Git`]: the target's git, run in a directory, as a user, with access to remote repositories.
 
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ impl<'a> Git<'a> {
         self.text(words, true)
     }
 
-    /// How it ends, whatever that means.
+    /// The output and the exit code, whatever that is.
     pub fn end<S: AsRef<str>>(&self, words: &[S]) -> Result<Output, Error> {
         let words: Vec<String> = words.iter().map(|word| word.as_ref().to_owned()).collect();
         self.run(&words, self.access.identities.first(), false)

@@ -30,12 +30,12 @@ pub struct ConfigSet {
     repo: Option<String>,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
     /// For all repositories of the user.
     global: Flag,
@@ -126,12 +126,12 @@ pub struct ConfigUnset {
     repo: Option<String>,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
     /// For all repositories of the user.
     global: Flag,

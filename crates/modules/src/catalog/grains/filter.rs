@@ -1,4 +1,4 @@
-//! `grains.filter_by`: the table look-up that formulas are made of.
+//! `grains.filter_by`: a table lookup by a grain, which formulas use.
 
 use rocksalt_core::{Map, Value, merge};
 use rocksalt_macros::function;
@@ -9,7 +9,7 @@ use crate::machine::System;
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// Picks the entry of a table that fits a grain, and merges others with it.
+/// Selects the entry of a table that matches a grain, and merges others with it.
 ///
 /// ```text
 /// rocksalt '*' grains.filter_by '{Debian: apache2, RedHat: httpd}'
@@ -25,7 +25,7 @@ pub struct FilterBy {
     grain: String,
     /// A map that is merged over the entry.
     merge: Value,
-    /// The key of the entry that is taken if none fits.
+    /// The key of the entry that is used if none matches.
     #[default("default")]
     default: Value,
     /// The key of an entry that the found one is merged over.

@@ -1,4 +1,4 @@
-//! `grains`: what is known of a target, and what somebody wrote down about it.
+//! `grains`: facts about a target, gathered or set.
 
 pub(super) mod filter;
 mod states;
@@ -50,7 +50,7 @@ fn empty() -> Value {
     Value::from("")
 }
 
-/// Everything that is known of the target.
+/// All grains of the target.
 ///
 /// ```text
 /// rocksalt '*' grains.items
@@ -135,10 +135,10 @@ pub struct Get {
     /// The answer if there is no such grain.
     #[default("")]
     default: Value,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(":")]
     delimiter: String,
-    /// Accepted for Salt's sake: maps always keep their order.
+    /// Accepted for compatibility with Salt: maps always keep their order.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     ordered: Value,
 }
@@ -151,7 +151,7 @@ impl Function for Get {
     }
 }
 
-/// Whether a grain is there, even if it is empty.
+/// Whether a grain exists, even if it is empty.
 ///
 /// ```text
 /// rocksalt '*' grains.has_value virtual_subtype
@@ -170,7 +170,7 @@ impl Function for HasValue {
     }
 }
 
-/// Whether a grain has this value; numbers and texts that look the same are the same.
+/// Whether a grain has this value; numbers and texts that look the same are equal.
 ///
 /// ```text
 /// rocksalt '*' grains.equals systemd:version 252

@@ -1,4 +1,4 @@
-//! `grains`'s states: what shall be written down about a target.
+//! `grains`'s states: grains that are set in the target's grains file.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -21,7 +21,7 @@ use crate::machine::{Probe, System};
 pub struct Exists {
     /// The name, or a path such as `a:b`.
     name: String,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }
@@ -53,7 +53,7 @@ pub struct Present {
     /// Its value.
     #[required]
     value: Value,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
     /// Overwrite lists and maps too.
@@ -104,7 +104,7 @@ pub struct Absent {
     name: String,
     /// Remove the key, too.
     destructive: Flag,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
     /// Also if it is a list or a map.
@@ -168,7 +168,7 @@ pub struct Append {
     value: Value,
     /// Make a list of what is no list yet.
     convert: Flag,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }
@@ -225,7 +225,7 @@ pub struct ListPresent {
     /// A value, or a list of them.
     #[required]
     value: Value,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }
@@ -288,7 +288,7 @@ pub struct ListAbsent {
     /// A value, or a list of them.
     #[required]
     value: Value,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }

@@ -1,4 +1,4 @@
-//! The functions that write grains down, in the target's grains file.
+//! The functions that set grains, in the target's grains file.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -22,7 +22,7 @@ fn write(machine: &dyn System, grains: &Map, destructive: bool) -> Result<()> {
     })
 }
 
-/// Writes a grain down, and gives back what was written.
+/// Sets a grain, and returns what was written.
 ///
 /// ```text
 /// rocksalt '*' grains.setval role web
@@ -37,7 +37,7 @@ pub struct Setval {
     val: Value,
     /// Remove the key if the value is null.
     destructive: bool,
-    /// Accepted for Salt's sake: the next call has fresh pillar anyway.
+    /// Accepted for compatibility with Salt: the next call has fresh pillar anyway.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh_pillar: Value,
 }
@@ -52,7 +52,7 @@ impl Function for Setval {
     }
 }
 
-/// Writes several grains down, and gives back what was written.
+/// Sets several grains, and returns what was written.
 ///
 /// ```text
 /// rocksalt '*' grains.setvals '{role: web, rack: 4}'
@@ -64,7 +64,7 @@ pub struct Setvals {
     grains: Map,
     /// Remove the keys whose value is null.
     destructive: bool,
-    /// Accepted for Salt's sake: the next call has fresh pillar anyway.
+    /// Accepted for compatibility with Salt: the next call has fresh pillar anyway.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh_pillar: Value,
 }
@@ -98,7 +98,7 @@ pub fn whole<'a>(machine: &dyn Probe, mut key: &'a str, mut value: Value, delimi
     (key, value)
 }
 
-/// Adds a value to a list, which is made if it isn't there.
+/// Adds a value to a list, which is created if it doesn't exist.
 ///
 /// ```text
 /// rocksalt '*' grains.append roles web
@@ -113,7 +113,7 @@ pub struct Append {
     val: Value,
     /// Make a list of what is no list yet.
     convert: bool,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }
@@ -153,7 +153,7 @@ pub struct Remove {
     /// What to remove.
     #[required]
     val: Value,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }
@@ -203,7 +203,7 @@ pub struct Set {
     force: bool,
     /// Remove the key if the value is null.
     destructive: bool,
-    /// What separates the parts of a path.
+    /// The delimiter of a path.
     #[default(colon())]
     delimiter: String,
 }

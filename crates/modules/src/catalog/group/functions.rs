@@ -10,7 +10,7 @@ use crate::catalog::user::tool::{self, check_name};
 use crate::machine::{System, accounts};
 use crate::{Error, Result};
 
-/// What is known of a group; an empty map if there is none of that name.
+/// Details of a group; an empty map if there is no such group.
 ///
 /// ```text
 /// rocksalt '*' group.info www-data
@@ -29,14 +29,14 @@ impl Function for Info {
     }
 }
 
-/// What is known of every group of `/etc/group`.
+/// Details of every group of `/etc/group`.
 ///
 /// ```text
 /// rocksalt '*' group.getent
 /// ```
 #[function("group.getent", reads)]
 pub struct Getent {
-    /// Accepted for Salt's sake: it always looks.
+    /// Accepted for compatibility with Salt: it always looks.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh: Value,
 }
@@ -49,7 +49,7 @@ impl Function for Getent {
     }
 }
 
-/// Makes a group.
+/// Creates a group.
 ///
 /// ```text
 /// rocksalt '*' group.add deploy 3456
@@ -62,9 +62,9 @@ pub struct Add {
     gid: Option<u32>,
     /// Take a number of those for the system's own groups.
     system: Flag,
-    /// Not supported: the system that runs is what is changed.
+    /// Not supported: only the running system is changed.
     root: Value,
-    /// Whether another group may have the number.
+    /// Whether another group may have the same gid.
     non_unique: Flag,
 }
 
@@ -98,7 +98,7 @@ impl Function for Delete {
     }
 }
 
-/// Gives a group another number. Files keep the old one.
+/// Changes a group's gid. Files keep the old one.
 ///
 /// ```text
 /// rocksalt '*' group.chgid deploy 4376
@@ -109,9 +109,9 @@ pub struct Chgid {
     name: String,
     /// The new number.
     gid: u32,
-    /// Not supported: the system that runs is what is changed.
+    /// Not supported: only the running system is changed.
     root: Value,
-    /// Whether another group may have the number.
+    /// Whether another group may have the same gid.
     non_unique: Flag,
 }
 
@@ -128,7 +128,7 @@ impl Function for Chgid {
     }
 }
 
-/// Puts a user into a group.
+/// Adds a user to a group.
 ///
 /// ```text
 /// rocksalt '*' group.adduser deploy alice
@@ -151,7 +151,7 @@ impl Function for Adduser {
     }
 }
 
-/// Takes a user out of a group; true as well if it isn't in it.
+/// Removes a user from a group; true as well if it isn't a member.
 ///
 /// ```text
 /// rocksalt '*' group.deluser deploy alice
@@ -186,7 +186,7 @@ impl Function for Deluser {
 pub struct Members {
     /// The group's name.
     name: String,
-    /// The users' names, as a list or with commas between them.
+    /// The users' names, as a list or a comma-separated text.
     #[required]
     members_list: Vec<String>,
 }

@@ -38,7 +38,7 @@ pub struct Present {
     delusers: Option<Vec<String>>,
     /// The users that are in it, and no others.
     members: Option<Vec<String>>,
-    /// Whether another group may have the number.
+    /// Whether another group may have the same gid.
     non_unique: Flag,
     /// Not supported: libuser's tools.
     local: Value,

@@ -9,7 +9,7 @@ use super::request::{Request, RequestArguments};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Asks a web server, and gives its answer.
+/// Sends an HTTP request, and returns the response.
 ///
 /// ```text
 /// rocksalt '*' http.query http://localhost/health status=True
@@ -18,17 +18,17 @@ use crate::{Error, Result};
 pub struct Query {
     /// The address.
     url: String,
-    /// Give the code too.
+    /// Include the status code.
     status: bool,
-    /// Give the headers too.
+    /// Include the headers.
     headers: bool,
-    /// Give the text once more as `text`.
+    /// Include the body as `text`.
     text: bool,
-    /// A file for the text.
+    /// A file to write the body to.
     text_out: Option<String>,
-    /// Ask nothing.
+    /// Send no request.
     test: bool,
-    /// With `test`: ask this address instead.
+    /// With `test`: send the request to this address instead.
     test_url: Option<String>,
     #[flatten]
     request: RequestArguments,
@@ -59,7 +59,7 @@ impl Function for Query {
     }
 }
 
-/// Asks a web server until it answers well, and gives that answer, or the last one.
+/// Repeats an HTTP request until it succeeds, and returns that response, or the last one.
 ///
 /// ```text
 /// rocksalt '*' http.wait_for_successful_query http://localhost/health wait_for=60
@@ -68,15 +68,15 @@ impl Function for Query {
 pub struct WaitForSuccessfulQuery {
     /// The address.
     url: String,
-    /// For so many seconds at most.
+    /// The longest time to wait, in seconds.
     wait_for: Option<f64>,
-    /// Seconds between two questions; 1 unless told.
+    /// Seconds between two requests; 1 by default.
     request_interval: Option<f64>,
-    /// Give the code too.
+    /// Include the status code.
     status: bool,
-    /// Give the headers too.
+    /// Include the headers.
     headers: bool,
-    /// Give the text once more as `text`.
+    /// Include the body as `text`.
     text: bool,
     #[flatten]
     request: RequestArguments,
@@ -98,7 +98,7 @@ impl Function for WaitForSuccessfulQuery {
     }
 }
 
-/// Asks until an answer is good or the time is over; then the last one.
+/// Repeats the request until a response is good or the time is over; returns the last one.
 pub fn wait(
     machine: &dyn Probe,
     request: &Request,

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// What all requests can be told.
 #[arguments]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct RequestArguments {
     /// `GET`, `POST`, `PUT` …
     method: Option<String>,
@@ -59,7 +59,7 @@ pub struct RequestArguments {
     decode: Flag,
     /// As what: `json`, `yaml`, `plain`; else as it says.
     decode_type: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     backend: Value,
 }
 

@@ -37,7 +37,7 @@ pub struct Query {
     status_type: Option<String>,
     /// Ask again for so many seconds, until there is a good answer.
     wait_for: Option<f64>,
-    /// Seconds between two questions; 1 unless told.
+    /// Seconds between two requests; 1 by default.
     request_interval: Option<f64>,
     /// What a dry run asks.
     test_url: Option<String>,
@@ -94,9 +94,9 @@ impl State for Query {
 pub struct WaitForSuccessfulQuery {
     /// The address.
     name: String,
-    /// For so many seconds at most.
+    /// The longest time to wait, in seconds.
     wait_for: Option<f64>,
-    /// Seconds between two questions; 1 unless told.
+    /// Seconds between two requests; 1 by default.
     request_interval: Option<f64>,
     /// What must be in the answer.
     #[rename("match")]
@@ -108,7 +108,7 @@ pub struct WaitForSuccessfulQuery {
     /// `string`, `list` for one of several, or `pcre` for a regular expression.
     status_type: Option<String>,
     /// What a dry run asks.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     test_url: Option<String>,
     #[flatten]
     request: RequestArguments,

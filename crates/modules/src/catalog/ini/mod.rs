@@ -39,7 +39,7 @@ pub struct OptionsPresent {
     separator: String,
     /// Remove all others.
     strict: Flag,
-    /// Taken for Salt's sake: files are UTF-8.
+    /// Accepted for compatibility with Salt: files are UTF-8.
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
     /// No space around the separator.
@@ -142,7 +142,7 @@ pub struct OptionsAbsent {
     /// What stands between option and value.
     #[default("=")]
     separator: String,
-    /// Taken for Salt's sake: files are UTF-8.
+    /// Accepted for compatibility with Salt: files are UTF-8.
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
 }
@@ -203,7 +203,7 @@ pub struct SectionsPresent {
     /// What stands between option and value.
     #[default("=")]
     separator: String,
-    /// Taken for Salt's sake: files are UTF-8.
+    /// Accepted for compatibility with Salt: files are UTF-8.
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
 }
@@ -247,7 +247,7 @@ pub struct SectionsAbsent {
     /// What stands between option and value.
     #[default("=")]
     separator: String,
-    /// Taken for Salt's sake: files are UTF-8.
+    /// Accepted for compatibility with Salt: files are UTF-8.
     #[allow(dead_code, reason = "files are UTF-8")]
     encoding: Option<String>,
 }

@@ -102,7 +102,7 @@ impl State for ChainAbsent {
 /// ```
 #[state("iptables.set_policy", aggregates, required("chain", "policy"))]
 pub struct SetPolicy {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]
@@ -160,7 +160,7 @@ impl State for SetPolicy {
     }
 }
 
-/// Takes all rules out of a chain, or of all chains of a table.
+/// Removes all rules from a chain, or from all chains of a table.
 ///
 /// ```yaml
 /// clean:
@@ -169,7 +169,7 @@ impl State for SetPolicy {
 /// ```
 #[state("iptables.flush", aggregates)]
 pub struct Flush {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]
@@ -177,7 +177,7 @@ pub struct Flush {
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
     family: String,
-    /// The chain; all of the table unless told.
+    /// The chain; all of the table by default.
     #[default]
     chain: String,
 }

@@ -18,7 +18,7 @@ fn act(machine: &dyn System, family: &str, words: &[&str]) -> Result<()> {
     tool::done(machine, &argv).map(drop)
 }
 
-/// Sets what happens to packets that no rule of a chain has taken.
+/// Sets the policy of a chain.
 ///
 /// ```text
 /// rocksalt '*' iptables.set_policy filter INPUT ACCEPT
@@ -69,7 +69,7 @@ impl Function for Save {
     }
 }
 
-/// Makes a chain.
+/// Creates a chain.
 ///
 /// ```text
 /// rocksalt '*' iptables.new_chain filter LOGGING
@@ -121,7 +121,7 @@ impl Function for DeleteChain {
     }
 }
 
-/// Puts a rule at the end of a chain; `False` if it is in it already.
+/// Appends a rule to a chain; `False` if the chain has it already.
 ///
 /// ```text
 /// rocksalt '*' iptables.append filter INPUT rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
@@ -133,7 +133,7 @@ pub struct Append {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
@@ -156,7 +156,7 @@ impl Function for Append {
     }
 }
 
-/// Puts a rule at a place in a chain; `False` if it is in it already.
+/// Inserts a rule at a position in a chain; `False` if the chain has it already.
 ///
 /// ```text
 /// rocksalt '*' iptables.insert filter INPUT position=3 rule='-m state --state RELATED,ESTABLISHED -j ACCEPT'
@@ -168,9 +168,9 @@ pub struct Insert {
     table: String,
     /// The chain.
     chain: String,
-    /// The place; negative ones count from the end.
+    /// The position; negative ones count from the end.
     position: i64,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
@@ -198,7 +198,7 @@ impl Function for Insert {
     }
 }
 
-/// Takes a rule out of a chain, named by itself or by its place.
+/// Removes a rule from a chain, given by its text or by its position.
 ///
 /// ```text
 /// rocksalt '*' iptables.delete filter INPUT position=3
@@ -212,7 +212,7 @@ pub struct Delete {
     chain: String,
     /// The place.
     position: Option<u32>,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: Option<String>,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]
@@ -235,7 +235,7 @@ impl Function for Delete {
     }
 }
 
-/// Takes all rules out of a chain, or of all chains of a table.
+/// Removes all rules from a chain, or from all chains of a table.
 ///
 /// ```text
 /// rocksalt '*' iptables.flush filter INPUT
@@ -245,7 +245,7 @@ pub struct Flush {
     /// The table.
     #[default("filter")]
     table: String,
-    /// The chain; all of them unless told.
+    /// The chain; all of them by default.
     #[default]
     chain: String,
     /// `ipv4` or `ipv6`.

@@ -125,7 +125,7 @@ fn saved_text(machine: &dyn System, given: Option<&str>, family: &str) -> Result
     look::text(machine, &path).ok_or_else(|| Error::failed(format!("there are no saved rules in {path}")))
 }
 
-/// What happens to packets that no rule of a chain has taken; nothing if there is no such chain.
+/// The policy of a chain; null if there is no such chain.
 ///
 /// ```text
 /// rocksalt '*' iptables.get_policy filter INPUT
@@ -192,7 +192,7 @@ pub struct Check {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4` or `ipv6`.
     #[default("ipv4")]

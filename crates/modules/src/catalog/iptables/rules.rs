@@ -12,7 +12,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Puts a rule at the end of a chain, if it is nowhere in it.
+/// Appends a rule to a chain, unless the chain has it.
 ///
 /// All further arguments are `iptables`' long options: `jump`, `match`, `proto`, `dport`, `source`, `to-ports`;
 /// `connstate` is `--state`, and `name_` is `--name`. A value that begins with `!` or `not` is inverted.
@@ -30,7 +30,7 @@ use crate::{Error, Result};
 /// ```
 #[state("iptables.append", aggregates, required("chain"))]
 pub struct Append {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]
@@ -55,7 +55,7 @@ pub struct Append {
 /// ```
 #[state("iptables.insert", aggregates, required("chain", "position"))]
 pub struct Insert {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]
@@ -79,7 +79,7 @@ pub struct Insert {
 /// ```
 #[state("iptables.delete", aggregates, required("chain"))]
 pub struct Delete {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]

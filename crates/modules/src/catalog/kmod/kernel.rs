@@ -1,4 +1,4 @@
-//! Which modules the kernel has, and which it could have.
+//! The kernel's loaded and available modules.
 
 use std::collections::BTreeMap;
 

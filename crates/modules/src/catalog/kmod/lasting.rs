@@ -1,4 +1,4 @@
-//! The file with the modules that are loaded at each start of the system.
+//! The file that lists the modules to load at boot.
 
 use std::path::Path;
 

@@ -24,7 +24,7 @@ pub const FUNCTIONS: &[Entry] = &[
     entry::<Remove>(),
 ];
 
-/// All modules that there are for the running kernel.
+/// All modules of the running kernel.
 ///
 /// ```text
 /// rocksalt '*' kmod.available
@@ -82,7 +82,7 @@ impl Function for IsLoaded {
     }
 }
 
-/// Loads a module, with those that it needs; which were not loaded before.
+/// Loads a module and its dependencies, and returns those that were not loaded before.
 ///
 /// ```text
 /// rocksalt '*' kmod.load kvm
@@ -92,7 +92,7 @@ impl Function for IsLoaded {
 pub struct Load {
     /// The module, and its parameters behind it if it has any.
     r#mod: String,
-    /// At each start of the system too.
+    /// At each boot, too.
     persist: Flag,
 }
 
@@ -149,7 +149,7 @@ impl Function for ModList {
     }
 }
 
-/// Unloads a module; which are no longer loaded.
+/// Unloads a module, and returns those that are no longer loaded.
 ///
 /// ```text
 /// rocksalt '*' kmod.remove kvm
@@ -158,7 +158,7 @@ impl Function for ModList {
 pub struct Remove {
     /// The module.
     r#mod: String,
-    /// At each start of the system too.
+    /// At each boot, too.
     persist: Flag,
     /// With `persist`: leave its line there as a comment.
     #[default(true)]

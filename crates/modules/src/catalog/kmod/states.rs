@@ -24,7 +24,7 @@ pub const STATES: &[StateEntry] = &[state::<Absent>(), state::<Present>()];
 pub struct Present {
     /// The module, unless `mods` names some.
     name: String,
-    /// At each start of the system too.
+    /// At each boot, too.
     persist: Flag,
     /// Several modules.
     mods: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Present {
 pub struct Absent {
     /// The module, unless `mods` names some.
     name: String,
-    /// At each start of the system too.
+    /// At each boot, too.
     persist: Flag,
     /// With `persist`: leave its line in the file as a comment.
     #[default(true)]

@@ -1,4 +1,4 @@
-//! The locales that there are, and how another one is made.
+//! The available locales, and how another one is generated.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -149,7 +149,7 @@ fn listed(text: &str, line: &str) -> String {
     new
 }
 
-/// The locales that there are.
+/// The available locales.
 ///
 /// ```text
 /// rocksalt '*' locale.list_avail
@@ -165,7 +165,7 @@ impl Function for ListAvail {
     }
 }
 
-/// Whether there is a locale.
+/// Whether a locale is available.
 ///
 /// ```text
 /// rocksalt '*' locale.avail en_US.UTF-8
@@ -184,7 +184,7 @@ impl Function for Avail {
     }
 }
 
-/// Makes a locale.
+/// Generates a locale.
 ///
 /// ```text
 /// rocksalt '*' locale.gen_locale en_US.UTF-8
@@ -194,8 +194,8 @@ impl Function for Avail {
 pub struct GenLocale {
     /// The locale; Debian's list has a character set behind it, which is found by itself.
     locale: String,
-    /// Taken for Salt's sake: an error always has all that the program said.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: an error always has all that the program said.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     verbose: Flag,
 }
 

@@ -1,4 +1,4 @@
-//! `locale`: the target's language, and the languages it can speak.
+//! `locale`: the system's locale, and the available ones.
 
 mod available;
 mod states;

@@ -1,4 +1,4 @@
-//! The locale that programs of the system start with.
+//! The system's default locale.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;

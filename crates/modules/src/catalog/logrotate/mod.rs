@@ -109,7 +109,7 @@ impl Function for SetFunction {
 /// ```
 #[state("logrotate.set", strict, required("key", "value"))]
 pub struct Set {
-    /// Whatever it shall be called.
+    /// A name for the step; it has no other meaning.
     #[allow(dead_code, reason = "it means nothing")]
     name: String,
     /// The setting, or the log.

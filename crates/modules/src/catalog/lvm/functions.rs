@@ -65,10 +65,10 @@ pub struct Pvdisplay {
     /// One device only.
     #[default]
     pvname: String,
-    /// By the device that it really is.
+    /// With the real path of the device.
     real: Flag,
-    /// Taken for Salt's sake: what isn't there is no error.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: what isn't there is no error.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     quiet: Flag,
 }
 
@@ -91,8 +91,8 @@ pub struct Vgdisplay {
     /// One group only.
     #[default]
     vgname: String,
-    /// Taken for Salt's sake: what isn't there is no error.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: what isn't there is no error.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     quiet: Flag,
 }
 
@@ -115,8 +115,8 @@ pub struct Lvdisplay {
     /// One volume only.
     #[default]
     lvname: String,
-    /// Taken for Salt's sake: what isn't there is no error.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: what isn't there is no error.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     quiet: Flag,
 }
 
@@ -128,7 +128,7 @@ impl Function for Lvdisplay {
     }
 }
 
-/// Makes devices physical volumes. Whatever is on them is lost.
+/// Initializes devices as physical volumes. All data on them is lost.
 ///
 /// ```text
 /// rocksalt '*' lvm.pvcreate /dev/sdb1,/dev/sdb2
@@ -136,13 +136,13 @@ impl Function for Lvdisplay {
 /// ```
 #[function("lvm.pvcreate", changes)]
 pub struct Pvcreate {
-    /// The devices, as a list or with commas.
+    /// The devices, as a list or a comma-separated text.
     #[required]
     devices: Value,
     /// Pass over devices that are right already; else it is an error.
     #[default(true)]
     r#override: Flag,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     #[default(true)]
     force: Flag,
     /// Further options of the tool.
@@ -161,20 +161,20 @@ impl Function for Pvcreate {
     }
 }
 
-/// Makes devices no physical volumes any more.
+/// Removes the physical volumes from devices.
 ///
 /// ```text
 /// rocksalt '*' lvm.pvremove /dev/sdb1,/dev/sdb2
 /// ```
 #[function("lvm.pvremove", changes)]
 pub struct Pvremove {
-    /// The devices, as a list or with commas.
+    /// The devices, as a list or a comma-separated text.
     #[required]
     devices: Value,
     /// Pass over devices that are right already; else it is an error.
     #[default(true)]
     r#override: Flag,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     #[default(true)]
     force: Flag,
 }
@@ -191,20 +191,20 @@ impl Function for Pvremove {
     }
 }
 
-/// Lets physical volumes have the size of their devices.
+/// Resizes physical volumes to the size of their devices.
 ///
 /// ```text
 /// rocksalt '*' lvm.pvresize /dev/sdb1,/dev/sdb2
 /// ```
 #[function("lvm.pvresize", changes)]
 pub struct Pvresize {
-    /// The devices, as a list or with commas.
+    /// The devices, as a list or a comma-separated text.
     #[required]
     devices: Value,
     /// Pass over devices that are right already; else it is an error.
     #[default(true)]
     r#override: Flag,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     #[default(true)]
     force: Flag,
 }
@@ -241,7 +241,7 @@ fn remaining(machine: &dyn System, devices: &Value, pass: Flag, present: bool) -
     Ok(found)
 }
 
-/// Makes a volume group.
+/// Creates a volume group.
 ///
 /// ```text
 /// rocksalt '*' lvm.vgcreate data /dev/sdb1,/dev/sdb2
@@ -251,10 +251,10 @@ fn remaining(machine: &dyn System, devices: &Value, pass: Flag, present: bool) -
 pub struct Vgcreate {
     /// The group.
     vgname: String,
-    /// The devices, as a list or with commas.
+    /// The devices, as a list or a comma-separated text.
     #[required]
     devices: Value,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     force: Flag,
     /// Further options of the tool.
     kwargs: Map,
@@ -281,10 +281,10 @@ impl Function for Vgcreate {
 pub struct Vgextend {
     /// The group.
     vgname: String,
-    /// The devices, as a list or with commas.
+    /// The devices, as a list or a comma-separated text.
     #[required]
     devices: Value,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     force: Flag,
 }
 
@@ -306,7 +306,7 @@ impl Function for Vgextend {
 pub struct Vgremove {
     /// The group.
     vgname: String,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     #[default(true)]
     force: Flag,
 }
@@ -320,7 +320,7 @@ impl Function for Vgremove {
     }
 }
 
-/// Makes a logical volume.
+/// Creates a logical volume.
 ///
 /// ```text
 /// rocksalt '*' lvm.lvcreate www data size=10G
@@ -341,11 +341,11 @@ pub struct Lvcreate {
     snapshot: Option<String>,
     /// The device that it lies on.
     pv: Option<String>,
-    /// It takes its space from a pool, when it needs it.
+    /// A thin volume: it takes its space from a pool on demand.
     thinvolume: Flag,
-    /// It is such a pool.
+    /// A thin pool.
     thinpool: Flag,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     force: Flag,
     /// Further options of the tool.
     kwargs: Map,
@@ -385,7 +385,7 @@ pub struct Lvremove {
     lvname: String,
     /// The group.
     vgname: String,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     #[default(true)]
     force: Flag,
 }
@@ -399,7 +399,7 @@ impl Function for Lvremove {
     }
 }
 
-/// Gives a logical volume another size.
+/// Resizes a logical volume.
 ///
 /// ```text
 /// rocksalt '*' lvm.lvresize +12M /dev/data/www
@@ -413,7 +413,7 @@ pub struct Lvresize {
     lvpath: String,
     /// The size in extents, or as a share.
     extents: Value,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     force: Flag,
     /// The file system in it gets the new size too.
     resizefs: Flag,
@@ -433,7 +433,7 @@ impl Function for Lvresize {
     }
 }
 
-/// Makes a logical volume larger.
+/// Extends a logical volume.
 ///
 /// ```text
 /// rocksalt '*' lvm.lvextend +12M /dev/data/www
@@ -447,7 +447,7 @@ pub struct Lvextend {
     lvpath: String,
     /// The size in extents, or as a share.
     extents: Value,
-    /// Answer all questions with yes.
+    /// Answer yes to all questions.
     force: Flag,
     /// The file system in it gets the new size too.
     resizefs: Flag,

@@ -23,7 +23,7 @@ use crate::machine::{Probe, System};
 pub struct VgPresent {
     /// The group.
     name: String,
-    /// Its devices, as a list or with commas.
+    /// Its devices, as a list or a comma-separated text.
     devices: Value,
     /// Further options of `vgcreate`: `physicalextentsize`, `maxlogicalvolumes` …
     kwargs: Map,

@@ -10,7 +10,7 @@ use crate::catalog::Plan;
 use crate::grains::look;
 use crate::machine::Probe;
 
-/// Makes a device a physical volume. Whatever is on it is lost.
+/// Initializes a device as a physical volume. All data on it is lost.
 ///
 /// ```yaml
 /// /dev/sdb:

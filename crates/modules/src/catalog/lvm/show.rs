@@ -1,4 +1,4 @@
-//! What there is, from the tools' lines with colons.
+//! Existing volumes and groups, from the tools' colon-separated lines.
 
 use std::path::Path;
 

@@ -35,9 +35,9 @@ pub struct LvPresent {
     /// The device that it lies on.
     #[default]
     pv: String,
-    /// It takes its space from a pool, when it needs it.
+    /// A thin volume: it takes its space from a pool on demand.
     thinvolume: Flag,
-    /// It is such a pool.
+    /// A thin pool.
     thinpool: Flag,
     /// It may be made smaller.
     force: Flag,

@@ -1,4 +1,4 @@
-//! `match`: whether this target is meant, in every way that Salt has to say so.
+//! `match`: whether a target expression matches this target, for each of Salt's kinds.
 
 mod table;
 mod target;

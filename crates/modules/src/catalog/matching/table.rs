@@ -19,7 +19,7 @@ fn kind(name: &str) -> Result<TargetKind> {
         .map_err(|error| Error::arguments(error.to_string()))
 }
 
-/// The first entry of a table whose key means this target.
+/// The first entry of a table whose key matches this target.
 ///
 /// ```text
 /// rocksalt '*' match.filter_by '{web*: app, db*: sql}' tgt_type=glob
@@ -29,16 +29,16 @@ pub struct FilterBy {
     /// The table; its keys are target expressions.
     #[required]
     lookup: Map,
-    /// What kind of target they are.
+    /// The kind of target expression.
     #[default(compound())]
     tgt_type: String,
-    /// The id that is matched; else this target's.
+    /// The id to match; by default this target's.
     minion_id: Option<String>,
     /// A map that is merged over the entry.
     merge: Value,
     /// Join lists when merging, instead of replacing them.
     merge_lists: bool,
-    /// The key of the entry that is taken if none fits.
+    /// The key of the entry that is used if none matches.
     #[default("default")]
     default: Value,
 }
@@ -70,7 +70,7 @@ fn merged(entry: Value, over: Value, merge_lists: bool) -> Result<Value> {
     }
 }
 
-/// The keys of a table under which a list of targets means this one; nothing if there are none.
+/// The keys of a table whose list of target expressions has one that matches this target; null if there are none.
 ///
 /// ```text
 /// rocksalt '*' match.search_by '{web: [node1, "web*"], db: [node2]}'
@@ -80,10 +80,10 @@ pub struct SearchBy {
     /// The table: lists of target expressions.
     #[required]
     lookup: Map,
-    /// What kind of target they are.
+    /// The kind of target expression.
     #[default(compound())]
     tgt_type: String,
-    /// The id that is matched; else this target's.
+    /// The id to match; by default this target's.
     minion_id: Option<String>,
 }
 
@@ -105,7 +105,7 @@ impl Function for SearchBy {
     }
 }
 
-/// Conditions and values in turn, and at the end what holds if no condition does.
+/// The value of the first condition that holds: conditions and values in turn, and a default at the end.
 ///
 /// ```text
 /// rocksalt '*' match.ifelse 'web*' app 'db*' sql none
@@ -114,10 +114,10 @@ impl Function for SearchBy {
 pub struct Ifelse {
     /// A condition is a target expression, or true or false.
     args: Vec<Value>,
-    /// What kind of target they are.
+    /// The kind of target expression.
     #[default(compound())]
     tgt_type: String,
-    /// The id that is matched; else this target's.
+    /// The id to match; by default this target's.
     minion_id: Option<String>,
     /// A map that is merged over the value.
     merge: Value,

@@ -50,7 +50,7 @@ pub struct ById {
     /// The target expression.
     #[required]
     tgt: Value,
-    /// The id that is matched; else this target's.
+    /// The id to match; by default this target's.
     minion_id: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl ById {
 pub struct ByData {
     /// The key, a delimiter and the value.
     tgt: String,
-    /// What stands between the parts.
+    /// The delimiter between the parts.
     #[default(colon())]
     delimiter: String,
 }
@@ -85,7 +85,7 @@ impl ByData {
     }
 }
 
-/// Whether a compound target means this target.
+/// Whether a compound expression matches this target.
 ///
 /// ```text
 /// rocksalt '*' match.compound 'L@web1,web2 and G@os:Debian'

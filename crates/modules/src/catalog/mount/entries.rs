@@ -25,11 +25,11 @@ use crate::{Error, Result};
 pub struct FstabPresent {
     /// The device, in any form that an entry may have.
     name: String,
-    /// Where.
+    /// The mount point.
     fs_file: String,
     /// The type of the file system.
     fs_vfstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     fs_mntops: Value,
     /// The fifth field.
@@ -38,7 +38,7 @@ pub struct FstabPresent {
     /// The sixth field: in which turn it is checked.
     #[default]
     fs_passno: i64,
-    /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given unless told.
+    /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given by default.
     mount_by: Option<String>,
     /// The file with the entries.
     #[default(fstab_path())]
@@ -50,8 +50,8 @@ pub struct FstabPresent {
     match_on: Value,
     /// Leave an entry that is there as it is.
     not_change: Flag,
-    /// Taken for Salt's sake: it means something on AIX only.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: it means something on AIX only.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     fs_mount: Value,
 }
 
@@ -124,9 +124,9 @@ impl State for FstabPresent {
 pub struct FstabAbsent {
     /// The device, in any form that an entry may have.
     name: String,
-    /// Where.
+    /// The mount point.
     fs_file: String,
-    /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given unless told.
+    /// How the entry names the device: `device`, `label`, `uuid`, `partlabel`, `partuuid`; as given by default.
     mount_by: Option<String>,
     /// The file with the entries.
     #[default(fstab_path())]

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::grains::look;
 use crate::machine::{Probe, System};
 
-/// What is mounted, by place.
+/// The active mounts, by mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.active
@@ -34,7 +34,7 @@ impl Function for Active {
     }
 }
 
-/// The entries of `/etc/fstab`, by place.
+/// The entries of `/etc/fstab`, by mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.fstab
@@ -64,13 +64,13 @@ impl Function for Fstab {
 /// ```
 #[function("mount.set_fstab", changes)]
 pub struct SetFstab {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device.
     device: String,
     /// The type of the file system.
     fstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
     /// The fifth field.
@@ -82,7 +82,7 @@ pub struct SetFstab {
     /// The file.
     #[default(fstab_path())]
     config: String,
-    /// Only say what would be done.
+    /// Only return what would be done.
     test: Flag,
     /// Which fields tell that an entry is the one: `auto`, or a name or list.
     match_on: Value,
@@ -111,14 +111,14 @@ impl Function for SetFstab {
     }
 }
 
-/// Removes the entry of a place from `/etc/fstab`.
+/// Removes the entry of a mount point from `/etc/fstab`.
 ///
 /// ```text
 /// rocksalt '*' mount.rm_fstab /mnt/foo /dev/sdg
 /// ```
 #[function("mount.rm_fstab", changes)]
 pub struct RmFstab {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device.
     device: Option<String>,
@@ -138,14 +138,14 @@ impl Function for RmFstab {
     }
 }
 
-/// Whether something is mounted at a place.
+/// Whether something is mounted at a mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.is_mounted /mnt/share
 /// ```
 #[function("mount.is_mounted", reads)]
 pub struct IsMounted {
-    /// Where.
+    /// The mount point.
     name: String,
 }
 
@@ -177,7 +177,7 @@ impl Function for IsFuseExec {
     }
 }
 
-/// The place of the mount that a path lies in.
+/// The mount point of the file system that a path is on.
 ///
 /// ```text
 /// rocksalt '*' mount.get_mount_from_path /opt/some/nested/path
@@ -196,7 +196,7 @@ impl Function for GetMountFromPath {
     }
 }
 
-/// The device that a path lies on.
+/// The device that a path is on.
 ///
 /// ```text
 /// rocksalt '*' mount.get_device_from_path /

@@ -45,7 +45,7 @@ fn fstab_path() -> String {
     FSTAB.to_owned()
 }
 
-/// Options as a list, or as a text with commas.
+/// Options as a list, or as a comma-separated text.
 fn listed(options: &Value) -> Vec<String> {
     match options {
         Value::Null => Vec::new(),

@@ -32,15 +32,15 @@ use crate::machine::{Probe, System};
 /// ```
 #[state("mount.mounted", watches, required("device", "fstype"))]
 pub struct Mounted {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device: a path, `UUID=…`, `LABEL=…`, `host:/path`.
     device: String,
     /// The type of the file system.
     fstype: String,
-    /// Make the directory if it isn't there.
+    /// Create the directory if it doesn't exist.
     mkmnt: Flag,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
     /// The fifth field of the entry.
@@ -58,7 +58,7 @@ pub struct Mounted {
     /// Mount it at once.
     #[default(true)]
     mount: Flag,
-    /// Who mounts it.
+    /// The user to mount as.
     user: Option<String>,
     /// Which fields of an entry tell that it is the one: `auto`, or a name or list of `device`, `name`, `fstype`,
     /// `opts`.
@@ -75,8 +75,8 @@ pub struct Mounted {
     extra_mount_translate_options: Value,
     /// Options that are never a reason to mount anew.
     hidden_opts: Value,
-    /// Taken for Salt's sake: the options of what a bind mount shows are not written to its entry here.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: the options of what a bind mount shows are not written to its entry here.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     bind_mount_copy_active_opts: Value,
 }
 

@@ -68,19 +68,19 @@ pub fn run(machine: &dyn System, command: &Command) -> Result<()> {
 /// ```
 #[function("mount.mount", changes)]
 pub struct Mount {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device; without one, as `/etc/fstab` has it.
     device: Value,
-    /// Make the directory if it isn't there.
+    /// Create the directory if it doesn't exist.
     mkmnt: Flag,
     /// The type of the file system.
     #[default]
     fstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
-    /// Who mounts it.
+    /// The user to mount as.
     user: Option<String>,
 }
 
@@ -103,26 +103,26 @@ impl Function for Mount {
     }
 }
 
-/// Mounts what is mounted already with other options; mounts it if it isn't.
+/// Remounts with other options; mounts it if it isn't mounted.
 ///
 /// ```text
 /// rocksalt '*' mount.remount /mnt/foo /dev/sdz1 fstype=ext4 opts=ro
 /// ```
 #[function("mount.remount", changes)]
 pub struct Remount {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device.
     device: String,
-    /// Make the directory if it isn't there.
+    /// Create the directory if it doesn't exist.
     mkmnt: Flag,
     /// The type of the file system.
     #[default]
     fstype: String,
-    /// Options, as a list or with commas.
+    /// Options, as a list or a comma-separated text.
     #[default("defaults")]
     opts: Value,
-    /// Who mounts it.
+    /// The user to mount as.
     user: Option<String>,
 }
 
@@ -146,20 +146,20 @@ impl Function for Remount {
     }
 }
 
-/// Unmounts what is mounted at a place.
+/// Unmounts a file system by its mount point.
 ///
 /// ```text
 /// rocksalt '*' mount.umount /mnt/foo
 /// ```
 #[function("mount.umount", changes)]
 pub struct Umount {
-    /// Where.
+    /// The mount point.
     name: String,
     /// The device, if it is to be unmounted by its own name.
     device: Option<String>,
-    /// Who does it.
+    /// The user to unmount as.
     user: Option<String>,
-    /// Now for new users of it, and for good when nobody uses it any more.
+    /// Detach it now, and clean up when it is no longer busy.
     lazy: Flag,
 }
 

@@ -128,7 +128,7 @@ fn swaps(machine: &dyn Probe) -> Map {
     all
 }
 
-/// The swap that is in use.
+/// The active swap devices and files.
 ///
 /// ```text
 /// rocksalt '*' mount.swaps
@@ -153,7 +153,7 @@ impl Function for Swaps {
 pub struct Swapon {
     /// The device or file.
     name: String,
-    /// Those with the highest one are used first.
+    /// The priority; the highest one is used first.
     priority: Option<i64>,
 }
 
@@ -178,7 +178,7 @@ impl Function for Swapon {
     }
 }
 
-/// Uses a device or file no longer for swap; nothing if it is not in use.
+/// Stops using a device or file for swap; null if it is not in use.
 ///
 /// ```text
 /// rocksalt '*' mount.swapoff /swapfile

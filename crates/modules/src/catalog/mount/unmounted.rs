@@ -21,7 +21,7 @@ use crate::machine::Probe;
 /// ```
 #[state("mount.unmounted")]
 pub struct Unmounted {
-    /// Where.
+    /// The mount point.
     name: String,
     /// Only if this device is mounted there.
     device: Option<String>,

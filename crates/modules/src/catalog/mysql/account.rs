@@ -38,7 +38,7 @@ impl Version {
     }
 }
 
-/// How somebody shall log in.
+/// How a user logs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountLogin<'a> {
     Password(&'a str),

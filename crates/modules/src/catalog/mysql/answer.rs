@@ -1,4 +1,4 @@
-//! What a query gave, in the form in which Salt gives it.
+//! The result of a query, in Salt's form.
 
 use rocksalt_core::{Map, Value};
 

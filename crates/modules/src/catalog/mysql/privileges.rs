@@ -176,7 +176,7 @@ impl Grant {
     }
 }
 
-/// What somebody has on an object.
+/// The privileges that a user has on an object.
 pub struct HeldPrivileges {
     privileges: BTreeSet<Privilege>,
     pub grant_option: bool,

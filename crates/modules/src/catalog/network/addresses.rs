@@ -11,7 +11,7 @@ use crate::catalog::Function;
 use crate::grains::interfaces::{Interface, interfaces};
 use crate::machine::{Probe, System};
 
-/// All interfaces with all that is known of them.
+/// All interfaces with their addresses and properties.
 ///
 /// ```text
 /// rocksalt '*' network.interfaces
@@ -132,7 +132,7 @@ impl Function for InterfaceIp {
     }
 }
 
-/// The interfaces with an address that begins so.
+/// The interfaces with an address that begins with this.
 ///
 /// ```text
 /// rocksalt '*' network.ifacestartswith 10.

@@ -1,4 +1,4 @@
-//! Counting with addresses and networks; looks at no machine.
+//! Arithmetic with addresses and networks; pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -237,7 +237,7 @@ impl Function for IsPrivate {
     }
 }
 
-/// The name under which DNS keeps an address's name.
+/// The reverse DNS name of an address.
 ///
 /// ```text
 /// rocksalt '*' network.reverse_ip 172.17.0.4

@@ -66,7 +66,7 @@ impl Function for Fqdns {
     }
 }
 
-/// Gives the machine another host name, now and for good.
+/// Sets the machine's host name, at once and permanently.
 ///
 /// ```text
 /// rocksalt '*' network.mod_hostname web01.example.com

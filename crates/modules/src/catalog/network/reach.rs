@@ -1,4 +1,4 @@
-//! Reaching others.
+//! Whether other hosts can be reached.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -31,7 +31,7 @@ fn run(machine: &dyn Probe, program: &str, of: &str, words: &[&str]) -> Result<O
     machine.query(&Command::new(std::iter::once(path.as_str()).chain(words.iter().copied())))
 }
 
-/// Pings a host four times, by the target's own `ping`.
+/// Pings a host four times, with the target's own `ping`.
 ///
 /// ```text
 /// rocksalt '*' network.ping example.com
@@ -39,11 +39,11 @@ fn run(machine: &dyn Probe, program: &str, of: &str, words: &[&str]) -> Result<O
 /// ```
 #[function("network.ping", reads)]
 pub struct Ping {
-    /// Name or address.
+    /// The name or address.
     host: String,
     /// How many seconds to wait for each answer.
     timeout: Value,
-    /// Only say whether it answered.
+    /// Only return whether it answered.
     return_boolean: bool,
 }
 
@@ -70,14 +70,14 @@ impl Function for Ping {
     }
 }
 
-/// Asks DNS by the target's own `dig`.
+/// Queries DNS with the target's own `dig`.
 ///
 /// ```text
 /// rocksalt '*' network.dig example.com
 /// ```
 #[function("network.dig", reads)]
 pub struct Dig {
-    /// Name or address.
+    /// The name or address.
     host: String,
 }
 
@@ -125,7 +125,7 @@ pub struct Reached {
     comment: String,
 }
 
-/// Tries whether a port of a host can be reached from the target.
+/// Whether a port of a host can be reached from the target.
 ///
 /// ```text
 /// rocksalt '*' network.connect example.com 443
@@ -133,7 +133,7 @@ pub struct Reached {
 /// ```
 #[function("network.connect", reads)]
 pub struct Connect {
-    /// Name or address.
+    /// The name or address.
     host: String,
     /// The port.
     port: Option<u32>,

@@ -37,7 +37,7 @@ const FRESH: &str = "# Configuration for networking init script being run during
 /// ```
 #[state("network.system")]
 pub struct System {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     #[allow(dead_code, reason = "a step has a name")]
     name: String,
     /// Configure the interfaces at boot.
@@ -51,10 +51,10 @@ pub struct System {
     /// Don't restart the network now.
     require_reboot: Value,
     /// What was not given stays in any case.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     retain_settings: Value,
     /// Settings that other systems have.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -1,4 +1,4 @@
-//! Open sockets, and who has them.
+//! Open sockets, and the processes that own them.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

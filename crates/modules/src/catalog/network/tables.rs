@@ -80,7 +80,7 @@ impl Function for DefaultRoute {
     }
 }
 
-/// The way to an address: gateway, interface, and the address we come from.
+/// The route to an address: gateway, interface and source address.
 ///
 /// ```text
 /// rocksalt '*' network.get_route 10.10.10.10

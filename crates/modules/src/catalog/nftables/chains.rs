@@ -195,7 +195,7 @@ impl State for ChainAbsent {
     }
 }
 
-/// Takes all rules out of a chain, or of all chains of a table.
+/// Removes all rules from a chain, or from all chains of a table.
 ///
 /// ```yaml
 /// clean:
@@ -205,7 +205,7 @@ impl State for ChainAbsent {
 /// ```
 #[state("nftables.flush")]
 pub struct Flush {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -215,7 +215,7 @@ pub struct Flush {
     /// The table.
     #[default("filter")]
     table: String,
-    /// The chain; all of the table unless told.
+    /// The chain; all of the table by default.
     #[default]
     chain: String,
 }
@@ -263,7 +263,7 @@ impl State for Flush {
     }
 }
 
-/// Sets what happens to packets that no rule of a base chain has taken.
+/// Sets the policy of a base chain.
 ///
 /// ```yaml
 /// default to drop:
@@ -274,7 +274,7 @@ impl State for Flush {
 /// ```
 #[state("nftables.set_policy", required("chain", "policy"))]
 pub struct SetPolicy {
-    /// What to call it in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// The table.
     #[default("filter")]

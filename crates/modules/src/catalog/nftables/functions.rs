@@ -126,7 +126,7 @@ fn objects(text: &str) -> Result<Vec<Value>> {
     .unwrap_or_default())
 }
 
-/// The lines of the file that rules were saved to, without remarks.
+/// The lines of the file that rules were saved to, without comments.
 ///
 /// ```text
 /// rocksalt '*' nftables.get_saved_rules
@@ -150,7 +150,7 @@ impl Function for GetSavedRules {
     }
 }
 
-/// Writes all rules that are in force to a file that `nft -f` takes, and gives its text.
+/// Writes all rules that are in force to a file that `nft -f` takes, and returns its text.
 ///
 /// ```text
 /// rocksalt '*' nftables.save /etc/nftables
@@ -159,7 +159,7 @@ impl Function for GetSavedRules {
 pub struct Save {
     /// The file, if it is not the usual one.
     filename: Option<String>,
-    /// Taken for Salt's sake: all families are saved.
+    /// Accepted for compatibility with Salt: all families are saved.
     #[default("ipv4")]
     family: String,
 }
@@ -196,7 +196,7 @@ impl Function for CheckTable {
     }
 }
 
-/// Makes a table.
+/// Creates a table.
 ///
 /// ```text
 /// rocksalt '*' nftables.new_table filter
@@ -282,7 +282,7 @@ impl Function for CheckChain {
     }
 }
 
-/// Makes a chain; with a type, a hook and a priority, packets come to it.
+/// Creates a chain; with a type, a hook and a priority it is a base chain.
 ///
 /// ```text
 /// rocksalt '*' nftables.new_chain filter input table_type=filter hook=input priority=0
@@ -350,7 +350,7 @@ impl Function for DeleteChain {
     }
 }
 
-/// Takes all rules out of a chain, or of all chains of a table.
+/// Removes all rules from a chain, or from all chains of a table.
 ///
 /// ```text
 /// rocksalt '*' nftables.flush filter input
@@ -360,7 +360,7 @@ pub struct Flush {
     /// The table.
     #[default("filter")]
     table: String,
-    /// The chain; all of them unless told.
+    /// The chain; all of them by default.
     #[default]
     chain: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
@@ -384,7 +384,7 @@ impl Function for Flush {
     }
 }
 
-/// What happens to packets that no rule of a base chain has taken; nothing for other chains.
+/// The policy of a base chain; null for other chains.
 ///
 /// ```text
 /// rocksalt '*' nftables.get_policy filter input
@@ -410,7 +410,7 @@ impl Function for GetPolicy {
     }
 }
 
-/// Sets what happens to packets that no rule of a base chain has taken.
+/// Sets the policy of a base chain.
 ///
 /// ```text
 /// rocksalt '*' nftables.set_policy filter input drop

@@ -70,7 +70,7 @@ pub struct Check {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -89,7 +89,7 @@ impl Function for Check {
     }
 }
 
-/// The number by which a rule can be named.
+/// The handle of a rule.
 ///
 /// ```text
 /// rocksalt '*' nftables.get_rule_handle filter input rule='tcp dport 22 accept'
@@ -101,7 +101,7 @@ pub struct GetRuleHandle {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -122,7 +122,7 @@ impl Function for GetRuleHandle {
     }
 }
 
-/// Puts a rule at the end of a chain, if it is nowhere in it.
+/// Appends a rule to a chain, unless the chain has it.
 ///
 /// ```text
 /// rocksalt '*' nftables.append filter input rule='tcp dport 22 accept'
@@ -134,7 +134,7 @@ pub struct Append {
     table: String,
     /// The chain.
     chain: String,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -150,7 +150,7 @@ impl Function for Append {
     }
 }
 
-/// Puts a rule at the beginning of a chain, or before another, if it is nowhere in it.
+/// Inserts a rule at the start of a chain, or before another, unless the chain has it.
 ///
 /// ```text
 /// rocksalt '*' nftables.insert filter input rule='tcp dport 22 accept'
@@ -165,7 +165,7 @@ pub struct Insert {
     chain: String,
     /// The handle of the rule that it comes before.
     position: Option<u64>,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -199,7 +199,7 @@ fn put(machine: &dyn System, verb: &str, place: &[&str], rule: &str, of: &str) -
     Ok(answer(true, format!("Added rule \"{rule}\" chain {chain} in table {table} in family {of}.")))
 }
 
-/// Takes a rule out of a chain, named by itself or by its handle.
+/// Removes a rule from a chain, given by its text or by its handle.
 ///
 /// ```text
 /// rocksalt '*' nftables.delete filter input rule='tcp dport 22 accept'
@@ -213,7 +213,7 @@ pub struct Delete {
     chain: String,
     /// The handle.
     position: Option<u64>,
-    /// The rule, as for the program.
+    /// The rule, in the program's own syntax.
     rule: Option<String>,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]

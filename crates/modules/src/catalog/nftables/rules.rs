@@ -10,7 +10,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Puts a rule at the end of a chain, if it is nowhere in it.
+/// Appends a rule to a chain, unless the chain has it.
 ///
 /// ```yaml
 /// httpd:
@@ -25,7 +25,7 @@ use crate::{Error, Result};
 /// ```
 #[state("nftables.append", required("chain"))]
 pub struct Append {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -41,7 +41,7 @@ pub struct Append {
     kwargs: Map,
 }
 
-/// Puts a rule at the beginning of a chain, or before another, if it is nowhere in it.
+/// Inserts a rule at the start of a chain, or before another, unless the chain has it.
 ///
 /// ```yaml
 /// ssh first:
@@ -54,7 +54,7 @@ pub struct Append {
 /// ```
 #[state("nftables.insert", required("chain"))]
 pub struct Insert {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]
@@ -85,7 +85,7 @@ pub struct Insert {
 /// ```
 #[state("nftables.delete", required("chain"))]
 pub struct Delete {
-    /// What to call the rule in other places.
+    /// A name for the step, for requisites.
     name: String,
     /// `ipv4`, `ipv6`, `inet`, `arp`, `bridge` or `netdev`.
     #[default("ipv4")]

@@ -7,7 +7,7 @@ use super::{Function, listed, sound, tool, words};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Installs packages, and gives what npm prints.
+/// Installs packages, and returns what npm prints.
 ///
 /// ```text
 /// rocksalt '*' npm.install coffee-script dir=/srv/app
@@ -82,7 +82,7 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' npm.list dir=/srv/app
 /// ```
-#[function("npm.list", reads)]
+#[function("npm.list", changes)]
 pub struct List {
     /// Only this one.
     pkg: Option<String>,
@@ -131,12 +131,12 @@ impl Function for CacheClean {
     }
 }
 
-/// What is in npm's cache.
+/// The contents of npm's cache.
 ///
 /// ```text
 /// rocksalt '*' npm.cache_list
 /// ```
-#[function("npm.cache_list", reads)]
+#[function("npm.cache_list", changes)]
 pub struct CacheList {
     /// The user to run as.
     runas: Option<String>,

@@ -138,13 +138,13 @@ impl State for Removed {
 ///     - user: app
 /// ```
 #[state("npm.bootstrap", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Bootstrap {
     /// The directory.
     name: String,
     /// The user to run as.
     user: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     silent: Value,
 }
 
@@ -176,7 +176,7 @@ impl State for Bootstrap {
 ///     - force: True
 /// ```
 #[state("npm.cache_cleaned", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct CacheCleaned {
     /// Any name.
     name: String,

@@ -40,8 +40,8 @@ pub struct Get {
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment first.
     saltenv: Option<String>,
-    /// Taken and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: values are given as they are.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -113,7 +113,7 @@ fn missing(key: &Value) -> Error {
 pub struct Item {
     /// Paths into the pillar.
     args: Vec<String>,
-    /// What to give for unknown ones.
+    /// The value to return for unknown ones.
     default: Value,
     /// What stands between the parts of a path.
     delimiter: Option<String>,
@@ -121,8 +121,8 @@ pub struct Item {
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment first.
     saltenv: Option<String>,
-    /// Taken and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: values are given as they are.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -156,8 +156,8 @@ pub fn items(pillar: &Map, paths: Vec<String>, delimiter: &str, default: &Value)
 pub struct Raw {
     /// The key; colons mean nothing here. An unknown one is an empty map.
     key: Value,
-    /// Taken and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: values are given as they are.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -186,8 +186,8 @@ pub struct Keys {
     /// What stands between the parts of the path.
     #[default(colon())]
     delimiter: String,
-    /// Taken and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: values are given as they are.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 
@@ -237,7 +237,7 @@ impl Function for FileExists {
     }
 }
 
-/// Picks the entry of a table that fits a pillar value, and merges others with it.
+/// Selects the entry of a table that matches a pillar value, and merges others with it.
 ///
 /// ```text
 /// rocksalt '*' pillar.filter_by '{web: {port: 80}, db: {port: 5432}}' role
@@ -252,7 +252,7 @@ pub struct FilterBy {
     pillar: String,
     /// A map that is merged over the entry.
     merge: Value,
-    /// The key of the entry that is taken if none fits.
+    /// The key of the entry that is used if none matches.
     #[default("default")]
     default: Value,
     /// The key of an entry that the found one is merged over.

@@ -1,4 +1,4 @@
-//! `pillar`: what the controller keeps for this target alone.
+//! `pillar`: data that the controller has for this target alone.
 
 mod look;
 mod whole;

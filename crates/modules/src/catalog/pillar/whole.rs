@@ -23,8 +23,8 @@ pub struct Arguments {
     pillarenv: Option<String>,
     /// Compile the pillar for states of this environment.
     saltenv: Option<String>,
-    /// Taken and ignored: values are given as they are.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: values are given as they are.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     unmask: Value,
 }
 

@@ -1,4 +1,4 @@
-//! Which pip is meant, and what it knows.
+//! Finds the pip to use, and queries it.
 
 use std::path::Path;
 

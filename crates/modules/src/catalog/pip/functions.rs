@@ -36,9 +36,9 @@ impl WhichPip {
 /// ```
 #[function("pip.install", changes)]
 pub struct Install {
-    /// The packages: a list, or with commas between them. A comma within a version is written as `;`.
+    /// The packages: a list, or a comma-separated text. A comma within a version is written as `;`.
     pkgs: Value,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     #[flatten]
     pip: PipArguments,
@@ -76,7 +76,7 @@ impl Function for Install {
 /// ```
 #[function("pip.uninstall", changes)]
 pub struct Uninstall {
-    /// The packages: a list, or with commas between them.
+    /// The packages: a list, or a comma-separated text.
     #[required]
     pkgs: Value,
     #[flatten]
@@ -106,9 +106,9 @@ impl Function for Uninstall {
 /// ```text
 /// rocksalt '*' pip.list bin_env=/srv/app/venv
 /// ```
-#[function("pip.list", reads)]
+#[function("pip.list", changes)]
 pub struct List {
-    /// Only those whose names begin so.
+    /// Only those whose names begin with this.
     prefix: Option<String>,
     #[flatten]
     which: WhichPip,
@@ -126,12 +126,12 @@ impl Function for List {
     }
 }
 
-/// What is installed, as lines of a requirements file.
+/// The installed packages, as lines of a requirements file.
 ///
 /// ```text
 /// rocksalt '*' pip.freeze bin_env=/srv/app/venv
 /// ```
-#[function("pip.freeze", reads)]
+#[function("pip.freeze", changes)]
 pub struct Freeze {
     #[flatten]
     which: WhichPip,
@@ -155,7 +155,7 @@ pub fn freeze(machine: &dyn crate::machine::Probe, tool: &Tool) -> Result<Vec<St
 /// ```text
 /// rocksalt '*' pip.version
 /// ```
-#[function("pip.version", reads)]
+#[function("pip.version", changes)]
 pub struct Version {
     #[flatten]
     which: WhichPip,
@@ -176,7 +176,7 @@ impl Function for Version {
 /// ```text
 /// rocksalt '*' pip.is_installed gunicorn
 /// ```
-#[function("pip.is_installed", reads)]
+#[function("pip.is_installed", changes)]
 pub struct IsInstalled {
     /// The package.
     pkgname: String,
@@ -193,12 +193,12 @@ impl Function for IsInstalled {
     }
 }
 
-/// The packages that there are newer versions of.
+/// The packages that have newer versions.
 ///
 /// ```text
 /// rocksalt '*' pip.list_upgrades bin_env=/srv/app/venv
 /// ```
-#[function("pip.list_upgrades", reads)]
+#[function("pip.list_upgrades", changes)]
 pub struct ListUpgrades {
     #[flatten]
     which: WhichPip,
@@ -214,7 +214,7 @@ impl Function for ListUpgrades {
     }
 }
 
-/// Brings all packages to their newest versions, and tells what changed.
+/// Upgrades all packages to their newest versions, and returns what changed.
 ///
 /// ```text
 /// rocksalt '*' pip.upgrade bin_env=/srv/app/venv
@@ -241,7 +241,7 @@ impl Function for Upgrade {
     }
 }
 
-/// The form of a name that pip compares: small letters, and one dash for any run of separators.
+/// The normalized form of a name: lower case, and one dash for any run of separators.
 ///
 /// ```text
 /// rocksalt '*' pip.normalize Zope.Interface

@@ -33,7 +33,7 @@ pub struct Installed {
     pip: PipArguments,
 }
 
-/// What is to be installed.
+/// The packages to install.
 #[derive(Serialize, Deserialize)]
 pub struct PipPlan {
     options: Options,

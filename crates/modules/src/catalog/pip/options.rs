@@ -1,4 +1,4 @@
-//! [`Options`]: what `pip install` can be told, from the arguments that states and functions share.
+//! [`Options`]: options of `pip install`, from the arguments that states and functions share.
 
 use rocksalt_core::Value;
 use rocksalt_macros::arguments;
@@ -10,17 +10,17 @@ use crate::machine::Probe;
 use crate::text::words;
 use crate::{Error, Result};
 
-/// What pip can be told.
+/// Options of pip.
 #[arguments]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct PipArguments {
     /// A requirements file, or several: paths, or `salt://…`.
     pub requirements: Value,
     /// The virtual environment, its python, or a pip; else the target's own.
     pub bin_env: Option<String>,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub use_wheel: Value,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub no_use_wheel: Value,
     /// A file for pip's log.
     pub log: Option<String>,
@@ -38,13 +38,13 @@ pub struct PipArguments {
     pub extra_index_url: Option<String>,
     /// Don't look in any index.
     pub no_index: Flag,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub mirrors: Value,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub build: Value,
     /// The directory to install into.
     pub target: Option<String>,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub download: Value,
     /// As `cache_dir`.
     pub download_cache: Option<String>,
@@ -60,11 +60,11 @@ pub struct PipArguments {
     pub exists_action: Option<String>,
     /// Nothing that the packages need.
     pub no_deps: Flag,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub no_install: Value,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub no_download: Value,
-    /// Refused: no pip of today has it.
+    /// Refused: current versions of pip don't have it.
     pub install_options: Value,
     /// Options for the projects' `setup.py`.
     pub global_options: Value,
@@ -72,13 +72,13 @@ pub struct PipArguments {
     pub user: Option<String>,
     /// The directory to run in.
     pub cwd: Option<String>,
-    /// Also early versions.
+    /// Include prereleases.
     pub pre_releases: Flag,
     /// A file with certificates.
     pub cert: Option<String>,
     /// Variables for pip.
     pub env_vars: Value,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     pub use_vt: Value,
     /// A host that is trusted without a certificate.
     pub trusted_host: Option<String>,
@@ -150,7 +150,7 @@ impl PipArguments {
     }
 }
 
-/// What pip is told besides the packages.
+/// The options of pip besides the packages.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Options {
     pub words: Vec<String>,

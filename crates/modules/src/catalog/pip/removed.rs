@@ -20,11 +20,11 @@ use crate::machine::{Probe, System};
 ///     - bin_env: /srv/app/venv
 /// ```
 #[state("pip.removed", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Removed {
     /// The package.
     name: String,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     requirements: Value,
     /// The virtual environment, its python, or a pip; else the target's own.
     bin_env: Option<String>,
@@ -38,7 +38,7 @@ pub struct Removed {
     user: Option<String>,
     /// The directory to run in.
     cwd: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     use_vt: Value,
     /// Further options as they are.
     extra_args: Vec<Value>,
@@ -90,7 +90,7 @@ impl State for Removed {
 ///     - bin_env: /srv/app/venv
 /// ```
 #[state("pip.uptodate", strict)]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Uptodate {
     /// Any name.
     name: String,
@@ -100,7 +100,7 @@ pub struct Uptodate {
     user: Option<String>,
     /// The directory to run in.
     cwd: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     use_vt: Value,
 }
 

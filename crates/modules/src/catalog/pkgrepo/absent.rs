@@ -25,8 +25,8 @@ pub struct Absent {
     name: String,
     /// The key that goes with it (apt): the file that has it and no other is removed.
     keyid: Value,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

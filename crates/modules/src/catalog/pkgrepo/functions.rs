@@ -16,8 +16,8 @@ use crate::{Error, Result};
 /// ```
 #[function("pkg.list_repos", reads)]
 pub struct ListRepos {
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -60,8 +60,8 @@ impl Function for ListRepos {
 pub struct GetRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -84,7 +84,7 @@ fn get(machine: &dyn Probe, repo: &str) -> Result<Map> {
     })
 }
 
-/// Configures a repository, with the arguments of `pkgrepo.managed`, and gives what it is then.
+/// Configures a repository, with the arguments of `pkgrepo.managed`, and returns what it is then.
 ///
 /// ```text
 /// rocksalt '*' pkg.mod_repo 'deb [trusted=yes] file:/srv/repo ./' file=/etc/apt/sources.list.d/own.list
@@ -110,7 +110,7 @@ impl Function for ModRepo {
     }
 }
 
-/// Takes a repository away.
+/// Removes a repository.
 ///
 /// ```text
 /// rocksalt '*' pkg.del_repo 'deb [trusted=yes] file:/srv/repo ./'
@@ -119,8 +119,8 @@ impl Function for ModRepo {
 pub struct DelRepo {
     /// For apt the line of a sources list, else the repository's id.
     repo: String,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -1,4 +1,4 @@
-//! Keys of repositories: out of their armour, and who they are.
+//! Keys of repositories: dearmored, with their fingerprints.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -42,7 +42,7 @@ pub struct Managed {
     aptkey: Flag,
     /// What people call it (dnf, zypper).
     humanname: Value,
-    /// Use it; so it is unless told.
+    /// Enable it; the default.
     enabled: Value,
     /// Do not use it.
     disabled: Value,
@@ -58,7 +58,7 @@ pub struct Managed {
     dist: Option<String>,
     /// The file with its key (apt), if the line does not say it.
     signedby: Option<String>,
-    /// Take packages that nobody has signed (apt).
+    /// Accept unsigned packages (apt).
     trusted: Value,
     /// Where to fetch its key: `http(s)://…`, `salt://…` or a path.
     key_url: Option<String>,
@@ -78,7 +78,7 @@ pub struct Managed {
     /// As `refresh`.
     refresh_db: Value,
     /// Not there: sources are not gathered in one file.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     consolidate: Value,
     /// Further options of the repository (dnf, zypper): `baseurl`, `mirrorlist`, `gpgcheck`, `gpgkey` …
     kwargs: Map,
@@ -349,7 +349,7 @@ impl Managed {
     }
 }
 
-/// A list, or a text with commas.
+/// A list, or a comma-separated text.
 fn list(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Null => None,

@@ -91,7 +91,7 @@ pub struct ContentCheck {
     pub command: String,
     #[serde(with = "bytes")]
     pub content: Vec<u8>,
-    /// Where the temporary file is made; `/tmp` unless told.
+    /// Where the temporary file is made; `/tmp` by default.
     pub directory: Option<String>,
     /// The end of the temporary file's name.
     pub ending: String,

@@ -1,4 +1,4 @@
-//! Roles: what there is of one, what is requested of it, and the statements between the two.
+//! Roles: the existing one, the requested one, and the statements that change the one into the other.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct RoleSpec<'a> {
     /// Set the password whatever it is now.
     pub refresh_password: bool,
     pub valid_until: Option<&'a str>,
-    /// A list, or a text with commas.
+    /// A list, or a comma-separated text.
     pub groups: Value,
 }
 

@@ -1,4 +1,4 @@
-//! Finding processes, and ending them.
+//! Functions that find processes and send them signals.
 
 use rocksalt_core::pattern::{Flags, Pattern as Regex};
 use rocksalt_core::{Map, Value};
@@ -11,7 +11,7 @@ use crate::grains::look;
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
 
-/// The numbers of all processes.
+/// The ids of all processes.
 ///
 /// ```text
 /// rocksalt '*' ps.get_pid_list
@@ -55,7 +55,7 @@ impl Pattern {
     }
 }
 
-/// The numbers of the processes whose name has a text in it; nothing if there is none.
+/// The ids of the processes whose name contains a text; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' ps.pgrep sshd
@@ -97,7 +97,7 @@ fn kill(pid: u32, signal: Signal) -> bool {
     target.is_some_and(|target| kill_process(target, signal).is_ok())
 }
 
-/// Sends a signal to a process; false if it couldn't be.
+/// Sends a signal to a process; false if that failed.
 ///
 /// ```text
 /// rocksalt '*' ps.kill_pid 2000 signal=9
@@ -119,7 +119,7 @@ impl Function for KillPid {
     }
 }
 
-/// Sends a signal to all processes whose name has a text in it; nothing if there is none.
+/// Sends a signal to all processes whose name contains a text; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' ps.pkill httpd signal=1
@@ -174,7 +174,7 @@ impl Function for Status {
     }
 }
 
-/// The lines of `ps aux` that have a text in them.
+/// The lines of `ps aux` that contain a text.
 ///
 /// ```text
 /// rocksalt '*' ps.psaux nginx

@@ -12,7 +12,7 @@ use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// What is known of a process.
+/// Details of a process.
 ///
 /// ```text
 /// rocksalt '*' ps.proc_info 1

@@ -93,7 +93,7 @@ impl Process {
     }
 }
 
-/// The numbers of all processes.
+/// The ids of all processes.
 pub fn pids(machine: &dyn Probe) -> Vec<u32> {
     let mut pids: Vec<u32> = look::names(machine, "/proc").iter().filter_map(|name| name.parse().ok()).collect();
     pids.sort_unstable();

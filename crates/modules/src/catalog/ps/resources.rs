@@ -70,7 +70,7 @@ fn processors(machine: &dyn Probe) -> Vec<[f64; 10]> {
     lines.map(times).collect()
 }
 
-/// How long processors did what since boot, in seconds.
+/// The processors' times by kind since boot, in seconds.
 ///
 /// ```text
 /// rocksalt '*' ps.cpu_times per_cpu=True
@@ -204,7 +204,7 @@ fn partition(mount: &Mount) -> Map {
     ])
 }
 
-/// What is mounted.
+/// The mounted file systems.
 ///
 /// ```text
 /// rocksalt '*' ps.disk_partitions
@@ -253,7 +253,7 @@ impl Function for DiskUsage {
     }
 }
 
-/// What is mounted, and how full it is.
+/// The mounted file systems, and how full they are.
 ///
 /// ```text
 /// rocksalt '*' ps.disk_partition_usage
@@ -344,7 +344,7 @@ impl Function for NetworkIoCounters {
     }
 }
 
-/// How many processors there are.
+/// The number of processors.
 ///
 /// ```text
 /// rocksalt '*' ps.num_cpus

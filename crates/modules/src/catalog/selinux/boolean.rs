@@ -1,4 +1,4 @@
-//! The switches of the policy.
+//! The booleans of the policy.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{function, state};
@@ -146,7 +146,7 @@ impl State for Boolean {
     }
 }
 
-/// All switches, with their state, their default and what they do.
+/// All booleans, with their state, their default and their description.
 ///
 /// ```text
 /// rocksalt '*' selinux.list_sebool
@@ -162,7 +162,7 @@ impl Function for ListSebool {
     }
 }
 
-/// One switch; an empty map if there is none.
+/// A boolean; an empty map if there is none.
 ///
 /// ```text
 /// rocksalt '*' selinux.getsebool virt_use_usb
@@ -181,7 +181,7 @@ impl Function for Getsebool {
     }
 }
 
-/// Sets a switch.
+/// Sets a boolean.
 ///
 /// ```text
 /// rocksalt '*' selinux.setsebool virt_use_usb off
@@ -206,7 +206,7 @@ impl Function for Setsebool {
     }
 }
 
-/// Sets several switches.
+/// Sets several booleans.
 ///
 /// ```text
 /// rocksalt '*' selinux.setsebools '{virt_use_usb: on, squid_use_tproxy: off}'

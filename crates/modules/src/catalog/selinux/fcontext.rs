@@ -1,4 +1,4 @@
-//! The rules by which files are labelled, and whether files have the labels that the rules give them.
+//! The rules for file labels, and whether files have the labels of the rules.
 
 use rocksalt_core::Map;
 use rocksalt_macros::{arguments, function};
@@ -55,7 +55,7 @@ impl ContextArguments {
     }
 }
 
-/// Which rule is meant, and what it gives.
+/// A rule, and the label that it sets.
 #[derive(Clone, Copy)]
 pub struct ContextSpec<'a> {
     pub name: &'a str,
@@ -221,7 +221,7 @@ impl Function for DeletePolicy {
 pub struct PolicyIsApplied {
     /// The path.
     name: String,
-    /// All that is below it too.
+    /// Include everything below it.
     recursive: Flag,
 }
 
@@ -234,7 +234,7 @@ impl Function for PolicyIsApplied {
     }
 }
 
-/// Gives files the labels that the rules have for them, and tells what was changed.
+/// Labels files according to the rules, and returns what was changed.
 ///
 /// ```text
 /// rocksalt '*' selinux.fcontext_apply_policy /srv/www recursive=True
@@ -243,7 +243,7 @@ impl Function for PolicyIsApplied {
 pub struct ApplyPolicy {
     /// The path.
     name: String,
-    /// All that is below it too.
+    /// Include everything below it.
     recursive: Flag,
 }
 

@@ -97,7 +97,7 @@ impl State for Absent {
     }
 }
 
-/// Gives files the labels that the rules have for them.
+/// Labels files according to the rules.
 ///
 /// ```yaml
 /// /srv/www:
@@ -108,7 +108,7 @@ impl State for Absent {
 pub struct Applied {
     /// The path.
     name: String,
-    /// All that is below it too.
+    /// Include everything below it.
     recursive: Flag,
 }
 

@@ -1,4 +1,4 @@
-//! Whether SELinux enforces its rules, only tells of what would break them, or is off.
+//! The mode of SELinux: enforcing, permissive or disabled.
 
 use rocksalt_macros::{function, state};
 
@@ -142,7 +142,7 @@ impl Function for Getconfig {
     }
 }
 
-/// Sets the mode, now and at every boot, and gives the one it is in then.
+/// Sets the mode, now and at every boot, and returns the one it is in then.
 ///
 /// ```text
 /// rocksalt '*' selinux.setenforce enforcing

@@ -72,8 +72,8 @@ pub struct Module {
     name: String,
     /// `Enabled` or `Disabled`.
     module_state: Value,
-    /// Taken for Salt's sake: today's tools don't know versions.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted for compatibility with Salt: today's tools don't know versions.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     version: Value,
     /// Install it first.
     install: Flag,

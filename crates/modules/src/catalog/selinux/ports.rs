@@ -8,7 +8,7 @@ use crate::catalog::Plan;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// Gives a port a type.
+/// Sets the type of a port.
 ///
 /// ```yaml
 /// tcp/8080:

@@ -1,4 +1,4 @@
-//! `service`: what a target's services do, and whether they start with it.
+//! `service`: whether a target's services run, and whether they start at boot.
 //!
 //! [`Provider`] is how one kind of system keeps services; each is one file here.
 

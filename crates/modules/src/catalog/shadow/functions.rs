@@ -10,7 +10,7 @@ use crate::machine::{Probe, System};
 use crate::text::crypt::{self, Method};
 use crate::{Error, Result};
 
-/// What is known of a user's password, its hash included; all empty if there is no such user.
+/// Details of a user's password, including its hash; all empty if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' shadow.info root
@@ -53,7 +53,7 @@ impl Function for ListUsers {
     }
 }
 
-/// What stands for the hash of a user that has no password yet.
+/// The placeholder for the hash of a user without a password.
 ///
 /// ```text
 /// rocksalt '*' shadow.default_hash
@@ -128,7 +128,7 @@ pub struct SetPassword {
     /// The hash, as `shadow.gen_password` makes it.
     #[secret]
     password: String,
-    /// Taken and ignored: the hash never stands on a command line, where all could see it.
+    /// Accepted and ignored: the hash never stands on a command line, where all could see it.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     use_usermod: Value,
 }
@@ -161,7 +161,7 @@ impl User {
     }
 }
 
-/// Takes a user's password away: it can log in without one.
+/// Removes a user's password: it can log in without one.
 ///
 /// ```text
 /// rocksalt '*' shadow.del_password alice
@@ -169,7 +169,7 @@ impl User {
 #[function("shadow.del_password", changes, call = User::passwd("-d", |hash| hash.is_empty()) -> bool)]
 pub struct DelPassword(User);
 
-/// Locks a user's password, so that it opens nothing.
+/// Locks a user's password.
 ///
 /// ```text
 /// rocksalt '*' shadow.lock_password alice

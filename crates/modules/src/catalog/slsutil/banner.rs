@@ -8,7 +8,7 @@ use crate::machine::System;
 use crate::text::wrap;
 use crate::{Error, Result};
 
-/// A box of comment lines for the top of a file that states look after.
+/// A box of comment lines for the top of a managed file.
 ///
 /// ```text
 /// rocksalt '*' slsutil.banner commentchar='//' borderchar='/'
@@ -89,11 +89,11 @@ pub struct Boolstr {
     /// The value.
     #[required]
     value: Value,
-    /// What to give if it does.
+    /// The value to return if it does.
     #[default("true")]
     #[rename("true")]
     if_true: Value,
-    /// What to give if it doesn't.
+    /// The value to return if it doesn't.
     #[default("false")]
     #[rename("false")]
     if_false: Value,

@@ -1,4 +1,4 @@
-//! Data to text and back.
+//! Functions that serialize and deserialize data.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -45,8 +45,8 @@ pub struct Deserialize {
     /// The text.
     #[required]
     stream_or_string: Value,
-    /// Taken and ignored: the formats have no options for reading.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: the formats have no options for reading.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -1,4 +1,4 @@
-//! Two pieces of data into one.
+//! Functions that merge data.
 
 use rocksalt_core::merge::{self, Strategy};
 use rocksalt_core::{Map, Value};
@@ -12,7 +12,7 @@ fn misfit(error: merge::NotMaps) -> Error {
     Error::arguments(error.to_string()).hint("both must be maps")
 }
 
-/// Puts a value over another by one of Salt's strategies, and gives the whole.
+/// Merges a value into another by one of Salt's strategies, and returns the result.
 ///
 /// ```text
 /// rocksalt '*' slsutil.merge '{foo: Foo}' '{bar: Bar}'
@@ -45,7 +45,7 @@ impl Function for Merge {
     }
 }
 
-/// Puts values over each other, in their order.
+/// Merges values, each over those before it.
 ///
 /// ```text
 /// rocksalt '*' slsutil.merge_all '[{foo: Foo}, {foo: Bar}]'
@@ -76,7 +76,7 @@ impl Function for MergeAll {
     }
 }
 
-/// Puts a map over another and gives the whole.
+/// Merges a map into another and returns the result.
 ///
 /// ```text
 /// rocksalt '*' slsutil.update '{foo: Foo}' '{bar: Bar}'

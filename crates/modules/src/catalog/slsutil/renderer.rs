@@ -8,7 +8,7 @@ use crate::catalog::cp::source;
 use crate::machine::{System, Template};
 use crate::{Error, Result};
 
-/// Renders a file or a text, and gives what comes of it: data, or a text.
+/// Renders a file or a text, and returns what comes of it: data, or a text.
 ///
 /// ```text
 /// rocksalt '*' slsutil.renderer salt://path/to/file

@@ -1,4 +1,4 @@
-//! What is where in the controller's tree.
+//! Functions that look for files in the controller's tree.
 
 use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 pub struct Place {
     /// The path, without `salt://`.
     path: String,
-    /// Which files are meant.
+    /// The environment.
     #[default("base")]
     saltenv: String,
 }
@@ -75,7 +75,7 @@ pub struct Findup {
     /// Names of files; the first that is there wins.
     #[required]
     filenames: Value,
-    /// Which files are meant.
+    /// The environment.
     #[default("base")]
     saltenv: String,
 }

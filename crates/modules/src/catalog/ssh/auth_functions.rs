@@ -78,7 +78,7 @@ pub struct CheckKey {
     /// Taken and ignored, as in Salt.
     #[expect(dead_code, reason = "an argument without a meaning")]
     cache_keys: Value,
-    /// Taken and ignored: it changes nothing about the answer.
+    /// Accepted and ignored: it changes nothing about the answer.
     #[expect(dead_code, reason = "an argument without a meaning")]
     fingerprint_hash_type: Value,
 }

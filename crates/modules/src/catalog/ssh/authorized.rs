@@ -1,4 +1,4 @@
-//! A user's authorized keys, and the ways in which they are changed. Lines that are not meant stay as they are.
+//! A user's authorized keys, and the ways in which they are changed. Other lines stay as they are.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The text of a file of known hosts: whom a line is about, be it hashed or not, and how lines come and go.
+//! The text of a file of known hosts: which host a line is for, hashed or not, and how lines are added and removed.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

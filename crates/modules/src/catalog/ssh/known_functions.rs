@@ -18,7 +18,7 @@ fn listed(entries: &[Entry]) -> Value {
     if entries.is_empty() { Value::Null } else { Value::List(entries.iter().map(Entry::info).collect()) }
 }
 
-/// What is known of a host; null if nothing is.
+/// The known keys of a host; null if there are none.
 ///
 /// ```text
 /// rocksalt '*' ssh.get_known_host_entries alice github.com
@@ -52,7 +52,7 @@ impl Function for GetKnownHostEntries {
     }
 }
 
-/// Asks a host for its keys; null if it gives none. They are not to be trusted before somebody has compared them.
+/// The keys that a host sends; null if it sends none. Verify their fingerprints before you trust them.
 ///
 /// ```text
 /// rocksalt '*' ssh.recv_known_host_entries github.com enc=ed25519
@@ -95,7 +95,7 @@ impl Function for RecvKnownHostEntries {
     }
 }
 
-/// What would be done to know a host: `add`, `update`, or `exists`.
+/// What `ssh.set_known_host` would do: `add`, `update`, or `exists`.
 ///
 /// ```text
 /// rocksalt '*' ssh.check_known_host alice github.com key=AAAA
@@ -135,7 +135,7 @@ impl Function for CheckKnownHost {
     }
 }
 
-/// Makes a host known by a key, or by what it says if its fingerprint is right.
+/// Adds a host's key: the given one, or the one that it sends if its fingerprint is right.
 ///
 /// ```text
 /// rocksalt '*' ssh.set_known_host alice github.com enc=ssh-ed25519 key=AAAA hash_known_hosts=False
@@ -202,7 +202,7 @@ impl Function for SetKnownHost {
     }
 }
 
-/// Forgets a host.
+/// Removes a host's keys.
 ///
 /// ```text
 /// rocksalt '*' ssh.rm_known_host alice github.com

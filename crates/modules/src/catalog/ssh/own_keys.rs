@@ -1,4 +1,4 @@
-//! The functions that show the keys that a machine and its users have.
+//! The functions that list the keys of a machine and its users.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ impl Function for HostKeys {
     }
 }
 
-/// The keys that users have in their homes, each below the user's name.
+/// The public and private keys in users' homes, by user.
 ///
 /// ```text
 /// rocksalt '*' ssh.user_keys alice prvfile=False

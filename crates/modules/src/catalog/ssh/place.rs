@@ -1,4 +1,4 @@
-//! [`Place`]: a file of a user's, which the user may have put links in the way of.
+//! [`Place`]: a file in a user's home, where the user may have put links in its path.
 //!
 //! Whoever acts as root in a home that isn't root's must not follow what its owner has put there: a link to
 //! `/etc/shadow` would make it readable, one to `/etc/ld.so.preload` would be written to. So what lies below

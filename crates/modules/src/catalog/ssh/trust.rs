@@ -1,4 +1,4 @@
-//! [`Trust`]: that a host is to be known by a key, and what has to be done for it.
+//! [`Trust`]: the key that a host is to be known by, and the changes that this needs.
 
 use std::path::Path;
 

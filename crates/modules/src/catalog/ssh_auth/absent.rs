@@ -21,7 +21,7 @@ use crate::machine::{Probe, System, accounts};
 pub struct Absent {
     /// The key, or a whole line with type and options.
     name: String,
-    /// Whose it is.
+    /// The user whose keys they are.
     user: String,
     /// Its type, which doesn't matter.
     #[default("ssh-rsa")]
@@ -37,7 +37,7 @@ pub struct Absent {
     /// The file; `%h` is the home, `%u` the name.
     #[default(".ssh/authorized_keys")]
     config: String,
-    /// Taken for Salt's sake: keys are compared, not their checksums.
+    /// Accepted for compatibility with Salt: keys are compared, not their checksums.
     #[allow(dead_code, reason = "keys are compared whole")]
     fingerprint_hash_type: Option<String>,
 }

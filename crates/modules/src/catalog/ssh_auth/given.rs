@@ -1,4 +1,4 @@
-//! What all three states are given: whose keys, and in which file.
+//! The arguments of all three states: whose keys, and in which file.
 
 use crate::Result;
 use crate::catalog::ssh::authorized::{AuthorizedKeys, Status};

@@ -22,7 +22,7 @@ use crate::machine::{Probe, System};
 /// ```
 #[state("ssh_auth.manage", required("ssh_keys", "user"))]
 pub struct Manage {
-    /// Whatever it shall be called.
+    /// A name for the step; it has no other meaning.
     #[allow(dead_code, reason = "it means nothing")]
     name: String,
     /// The keys, or whole lines with type and options.
@@ -41,11 +41,11 @@ pub struct Manage {
     /// The file; `%h` is the home, `%u` the name.
     #[default(".ssh/authorized_keys")]
     config: String,
-    /// Taken for Salt's sake: keys are compared, not their checksums.
+    /// Accepted for compatibility with Salt: keys are compared, not their checksums.
     #[allow(dead_code, reason = "keys are compared whole")]
     fingerprint_hash_type: Option<String>,
     /// Further arguments are ignored, as in Salt.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

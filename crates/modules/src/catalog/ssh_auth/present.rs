@@ -24,7 +24,7 @@ use crate::machine::{Probe, System};
 pub struct Present {
     /// The key, or a whole line with type and options.
     name: String,
-    /// Whose it is.
+    /// The user whose keys they are.
     user: String,
     /// Its type.
     #[default("ssh-rsa")]
@@ -40,11 +40,11 @@ pub struct Present {
     /// The file; `%h` is the home, `%u` the name.
     #[default(".ssh/authorized_keys")]
     config: String,
-    /// Taken for Salt's sake: keys are compared, not their checksums.
+    /// Accepted for compatibility with Salt: keys are compared, not their checksums.
     #[allow(dead_code, reason = "keys are compared whole")]
     fingerprint_hash_type: Option<String>,
     /// Further arguments are ignored, as in Salt.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

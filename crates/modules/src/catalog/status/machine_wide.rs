@@ -11,7 +11,7 @@ use crate::machine::{Command, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// All that the other functions of this group say, at once.
+/// The results of the other functions of this module.
 ///
 /// ```text
 /// rocksalt '*' status.all_status
@@ -121,7 +121,7 @@ impl Function for Loadavg {
     }
 }
 
-/// How many processors there are.
+/// The number of processors.
 ///
 /// ```text
 /// rocksalt '*' status.nproc
@@ -148,7 +148,7 @@ fn shown(machine: &dyn System, pid: u32) -> Option<String> {
     }
 }
 
-/// The numbers of the processes whose command line has a text in it, a line each.
+/// The ids of the processes whose command line contains a text, one per line.
 ///
 /// ```text
 /// rocksalt '*' status.pid sshd
@@ -193,14 +193,14 @@ impl Function for Procs {
     }
 }
 
-/// Answers `True`: the controller is who asks.
+/// Returns `True`: the caller is the controller.
 ///
 /// ```text
 /// rocksalt '*' status.ping_master controller
 /// ```
 #[function("status.ping_master", reads)]
 pub struct PingMaster {
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     master: Value,
 }
@@ -213,17 +213,17 @@ impl Function for PingMaster {
     }
 }
 
-/// Answers `True`: the controller is who asks.
+/// Returns `True`: the caller is the controller.
 ///
 /// ```text
 /// rocksalt '*' status.master
 /// ```
 #[function("status.master", reads)]
 pub struct Master {
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     master: Value,
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     connected: Value,
 }
@@ -257,7 +257,7 @@ impl Function for Time {
     }
 }
 
-/// Since when the target is up, and for how long.
+/// The time of the last boot, and the uptime.
 ///
 /// ```text
 /// rocksalt '*' status.uptime
@@ -306,7 +306,7 @@ fn iso(time: f64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{clock}{fraction}")
 }
 
-/// What the kernel says of itself.
+/// The kernel's version text.
 ///
 /// ```text
 /// rocksalt '*' status.version
@@ -322,7 +322,7 @@ impl Function for Version {
     }
 }
 
-/// Who is logged in and what they do, by the target's own `w`.
+/// Who is logged in and what they do, from the target's own `w`.
 ///
 /// ```text
 /// rocksalt '*' status.w

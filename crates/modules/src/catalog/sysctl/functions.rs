@@ -9,7 +9,7 @@ use super::kernel;
 use crate::Result;
 use crate::machine::System;
 
-/// What a kernel parameter is now.
+/// The current value of a kernel parameter.
 ///
 /// ```text
 /// rocksalt '*' sysctl.get net.ipv4.ip_forward
@@ -55,7 +55,7 @@ impl Function for Show {
     }
 }
 
-/// The file that parameters are written to unless told.
+/// The file that parameters are written to by default.
 ///
 /// ```text
 /// rocksalt '*' sysctl.default_config
@@ -71,7 +71,7 @@ impl Function for DefaultConfig {
     }
 }
 
-/// Gives a kernel parameter a value until the next boot.
+/// Sets a kernel parameter until the next boot.
 ///
 /// ```text
 /// rocksalt '*' sysctl.assign net.ipv4.ip_forward 1
@@ -93,7 +93,7 @@ impl Function for Assign {
     }
 }
 
-/// Gives a kernel parameter a value, at once and for every boot: `Updated` or `Already set`.
+/// Sets a kernel parameter, at once and for every boot: `Updated` or `Already set`.
 ///
 /// ```text
 /// rocksalt '*' sysctl.persist net.ipv4.ip_forward 1

@@ -11,7 +11,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Gives a kernel parameter a value, at once and for every boot.
+/// Sets a kernel parameter, at once and for every boot.
 ///
 /// ```yaml
 /// vm.swappiness:

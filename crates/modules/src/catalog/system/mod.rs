@@ -1,4 +1,4 @@
-//! `system`: date and time, the machine's name, and turning it off.
+//! `system`: date and time, the machine's name, and its power.
 
 mod clock;
 mod name;

@@ -26,7 +26,7 @@ impl Function for GetComputerName {
     }
 }
 
-/// Gives the target another host name, now and for good.
+/// Sets the target's host name, at once and permanently.
 ///
 /// ```text
 /// rocksalt '*' system.set_computer_name web01.example.com
@@ -48,7 +48,7 @@ impl Function for SetComputerName {
 const MACHINE_INFO: &str = "/etc/machine-info";
 const PRETTY: &str = "PRETTY_HOSTNAME=";
 
-/// The target's name in free words, or `False` if it has none.
+/// The target's description, or `False` if it has none.
 ///
 /// ```text
 /// rocksalt '*' system.get_computer_desc
@@ -84,7 +84,7 @@ fn described(line: &str) -> String {
     text
 }
 
-/// Gives the target a name in free words, in `/etc/machine-info`.
+/// Sets the target's description, in `/etc/machine-info`.
 ///
 /// ```text
 /// rocksalt '*' system.set_computer_desc "Ann's laptop"

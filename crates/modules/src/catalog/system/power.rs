@@ -1,4 +1,4 @@
-//! Turning the machine off and on again.
+//! Functions that halt, power off and reboot the machine.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// Where a request for a reboot is noted until the next boot; the first is ours, the others the distributions'.
 const WITNESSES: [&str; 3] = ["/run/rocksalt-reboot-required", "/run/reboot-required", "/var/run/reboot-required"];
 
-/// Whether something on the target asked for a reboot since the last one.
+/// Whether a reboot of the target has been requested since the last one.
 ///
 /// ```text
 /// rocksalt '*' system.get_reboot_required_witnessed
@@ -82,7 +82,7 @@ fn go_down(machine: &dyn System, doing: &str, flag: &str, at_once: &str, at_time
     }
 }
 
-/// Stops the target without turning it off.
+/// Halts the target without powering it off.
 ///
 /// ```text
 /// rocksalt '*' system.halt
@@ -120,7 +120,7 @@ impl Function for Init {
     }
 }
 
-/// Turns the target off.
+/// Powers the target off.
 ///
 /// ```text
 /// rocksalt '*' system.poweroff
@@ -144,7 +144,7 @@ pub fn restart(machine: &dyn System, message: Option<&str>) -> Result<String> {
     }
 }
 
-/// Restarts the target. In a run of states, by `module.run`, the run goes on afterwards.
+/// Reboots the target. In a state run, by `module.run`, the run resumes afterwards.
 ///
 /// ```text
 /// rocksalt '*' system.reboot

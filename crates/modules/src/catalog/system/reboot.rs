@@ -1,4 +1,4 @@
-//! `system.reboot`: a restart in the middle of a run, which then goes on.
+//! `system.reboot`: a reboot in the middle of a run, which then resumes.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

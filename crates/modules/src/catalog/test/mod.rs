@@ -1,4 +1,4 @@
-//! `test`: is the way to the target open, and what does it say?
+//! `test`: whether a target can be reached, and how calls and results look.
 
 mod arguments;
 mod numbers;
@@ -63,7 +63,7 @@ impl Function for Ping {
     }
 }
 
-/// Answers `True`.
+/// Returns `True`.
 ///
 /// ```text
 /// rocksalt '*' test.true
@@ -79,7 +79,7 @@ impl Function for True {
     }
 }
 
-/// Answers `False`.
+/// Returns `False`.
 ///
 /// ```text
 /// rocksalt '*' test.false
@@ -95,7 +95,7 @@ impl Function for False {
     }
 }
 
-/// Gives back what it is given.
+/// Returns its argument.
 ///
 /// ```text
 /// rocksalt '*' test.echo 'hello'
@@ -115,7 +115,7 @@ impl Function for Echo {
     }
 }
 
-/// Shows how the arguments arrived.
+/// Returns the arguments as they arrived.
 ///
 /// ```text
 /// rocksalt '*' test.arg 1 "two" '{three: 3}' wow=yes
@@ -156,7 +156,7 @@ impl Function for Exception {
     }
 }
 
-/// Waits so many seconds, then answers `True`.
+/// Waits this many seconds, then returns `True`.
 ///
 /// ```text
 /// rocksalt '*' test.sleep 20
@@ -192,7 +192,7 @@ impl Function for Version {
     }
 }
 
-/// Fails unless it is given something true.
+/// Fails unless its argument is true.
 ///
 /// ```text
 /// rocksalt '*' test.assertion False
@@ -245,7 +245,7 @@ impl Function for CrossTest {
     }
 }
 
-/// The options that the target was given.
+/// The target's options.
 ///
 /// ```text
 /// rocksalt '*' test.get_opts
@@ -261,7 +261,7 @@ impl Function for GetOpts {
     }
 }
 
-/// All functions and nouns that there are.
+/// All functions and modules.
 ///
 /// ```text
 /// rocksalt '*' test.module_report
@@ -295,7 +295,7 @@ impl Function for NotLoaded {
     }
 }
 
-/// Answers `True`, with an exit code.
+/// Returns `True`, with an exit code.
 ///
 /// ```text
 /// rocksalt '*' test.retcode 42

@@ -1,4 +1,4 @@
-//! Something to reckon, to see how fast a target is.
+//! Computations, to see how fast a target is.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Which of Salt's modules would be behind a name.
+//! The Salt module that would serve a name.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -1,4 +1,4 @@
-//! Something by chance.
+//! Random values and waits.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use crate::machine::System;
 use crate::text::digest;
 use crate::{Error, Result};
 
-/// Waits for a random time, then answers `True`.
+/// Waits for a random time, then returns `True`.
 ///
 /// ```text
 /// rocksalt '*' test.rand_sleep 60
 /// ```
 #[function("test.rand_sleep", reads, repeatable)]
 pub struct RandSleep {
-    /// At most so many seconds.
+    /// At most this many seconds.
     #[default(60)]
     max: u32,
 }
@@ -40,7 +40,7 @@ impl Function for RandSleep {
 /// ```
 #[function("test.random_hash", reads, repeatable, also("test.rand_str"))]
 pub struct RandomHash {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[allow(dead_code, reason = "any amount of randomness gives the same length")]
     size: Value,
     /// md5, sha1, sha224, sha256, sha384 or sha512.

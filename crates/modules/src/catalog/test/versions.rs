@@ -1,4 +1,4 @@
-//! What runs here.
+//! The versions of the agent and the system.
 
 use std::path::Path;
 

@@ -52,7 +52,7 @@ impl Function for GetHwclock {
     }
 }
 
-/// Says what the hardware clock shows from now on.
+/// Sets what the hardware clock shows.
 ///
 /// ```text
 /// rocksalt '*' timezone.set_hwclock UTC

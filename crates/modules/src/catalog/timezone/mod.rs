@@ -1,4 +1,4 @@
-//! `timezone`: which time it is at the target's place, and what its hardware clock shows.
+//! `timezone`: the target's time zone, and what its hardware clock shows.
 
 mod clock;
 mod system;

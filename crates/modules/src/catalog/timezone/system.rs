@@ -1,4 +1,4 @@
-//! `timezone.system`: the zone that the target is in.
+//! `timezone.system`: the target's time zone.
 
 use rocksalt_macros::state;
 

@@ -137,7 +137,7 @@ impl Function for ZoneCompare {
     }
 }
 
-/// Brings the target into a time zone. Programs that run already may need a restart to see it.
+/// Sets the target's time zone. Running programs may need a restart to see it.
 ///
 /// ```text
 /// rocksalt '*' timezone.set_zone America/Denver
@@ -161,7 +161,7 @@ impl Function for SetZone {
     }
 }
 
-/// The difference from UTC at this moment, as `-0700`.
+/// The current offset from UTC, as `-0700`.
 ///
 /// ```text
 /// rocksalt '*' timezone.get_offset
@@ -177,7 +177,7 @@ impl Function for GetOffset {
     }
 }
 
-/// The short name of the time zone at this moment, as `MDT`.
+/// The current abbreviation of the time zone, as `MDT`.
 ///
 /// ```text
 /// rocksalt '*' timezone.get_zonecode

@@ -8,7 +8,7 @@ use super::super::git::redacted;
 use crate::machine::{Command, Output, Probe, System, accounts};
 use crate::{Error, Result};
 
-/// A program with its first words, whom it runs as and what it gets.
+/// A program with its first arguments, its user, directory and environment.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Tool {
     pub argv: Vec<String>,

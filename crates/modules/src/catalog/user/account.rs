@@ -1,4 +1,4 @@
-//! [`Account`]: what the system knows of a user, and as what Salt shows it.
+//! [`Account`]: the system's entry for a user, and the form in which Salt shows it.
 
 use rocksalt_core::Map;
 

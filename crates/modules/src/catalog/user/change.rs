@@ -11,7 +11,7 @@ use crate::catalog::file::Flag;
 use crate::machine::{System, accounts};
 use crate::{Error, Result};
 
-/// Makes a user.
+/// Creates a user.
 ///
 /// ```text
 /// rocksalt '*' user.add alice
@@ -31,7 +31,7 @@ pub struct Add {
     home: Option<String>,
     /// Its shell.
     shell: Option<String>,
-    /// Whether nobody else may have the number.
+    /// Whether the uid must be unique.
     #[default(true)]
     unique: Flag,
     /// Take a number of those for the system's own users.
@@ -58,7 +58,7 @@ pub struct Add {
     loginclass: Value,
     /// Don't note it in lastlog and faillog.
     nologinit: Flag,
-    /// Not supported: the system that runs is what is changed.
+    /// Not supported: only the running system is changed.
     root: Value,
     /// Whether a group of the same name is made; else as the system is set up.
     usergroup: Option<Flag>,
@@ -115,7 +115,7 @@ impl Function for Delete {
     }
 }
 
-/// Sets the groups that a user is in besides its own.
+/// Sets a user's supplementary groups.
 ///
 /// ```text
 /// rocksalt '*' user.chgroups alice wheel,docker append=True
@@ -124,7 +124,7 @@ impl Function for Delete {
 pub struct Chgroups {
     /// The name.
     name: String,
-    /// The groups, as a list or with commas between them.
+    /// The groups, as a list or a comma-separated text.
     #[required]
     groups: Vec<String>,
     /// Leave the others.
@@ -183,7 +183,7 @@ impl Function for Chhome {
     }
 }
 
-/// Gives a user another name.
+/// Renames a user.
 ///
 /// ```text
 /// rocksalt '*' user.rename alice alicia
@@ -209,7 +209,7 @@ impl Function for Rename {
     }
 }
 
-/// Gives a user another number. Files keep the old one.
+/// Changes a user's uid. Files keep the old one.
 ///
 /// ```text
 /// rocksalt '*' user.chuid alice 4376
@@ -218,7 +218,7 @@ impl Function for Rename {
 pub struct Chuid {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     uid: u32,
 }
 
@@ -230,7 +230,7 @@ impl Function for Chuid {
     }
 }
 
-/// Gives a user another group of its own.
+/// Changes a user's primary group.
 ///
 /// ```text
 /// rocksalt '*' user.chgid alice 4376
@@ -239,7 +239,7 @@ impl Function for Chuid {
 pub struct Chgid {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     gid: String,
 }
 
@@ -260,7 +260,7 @@ impl Function for Chgid {
 pub struct Chshell {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     shell: String,
 }
 
@@ -281,7 +281,7 @@ impl Function for Chshell {
 pub struct Chfullname {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     #[default]
     fullname: String,
 }
@@ -303,7 +303,7 @@ impl Function for Chfullname {
 pub struct Chroomnumber {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     #[default]
     roomnumber: String,
 }
@@ -325,7 +325,7 @@ impl Function for Chroomnumber {
 pub struct Chworkphone {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     #[default]
     workphone: String,
 }
@@ -347,7 +347,7 @@ impl Function for Chworkphone {
 pub struct Chhomephone {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     #[default]
     homephone: String,
 }
@@ -360,7 +360,7 @@ impl Function for Chhomephone {
     }
 }
 
-/// Sets whatever else is noted of a user.
+/// Sets the `other` field of a user's GECOS.
 ///
 /// ```text
 /// rocksalt '*' user.chother alice on-leave
@@ -369,7 +369,7 @@ impl Function for Chhomephone {
 pub struct Chother {
     /// The name.
     name: String,
-    /// What it shall be.
+    /// The new value.
     #[default]
     other: String,
 }

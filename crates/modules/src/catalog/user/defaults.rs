@@ -1,4 +1,4 @@
-//! What the system's tools do where nobody says anything: which numbers, which shell, which home.
+//! The defaults of the system's tools: which numbers, which shell, which home.
 //!
 //! Only a dry run needs it. The rules are those of the shadow tools: after the highest number in use,
 //! for the system's own accounts before the lowest.

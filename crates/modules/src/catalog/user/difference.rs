@@ -1,4 +1,4 @@
-//! [`UserSpec`]: how a user shall be, and what differs from that.
+//! [`UserSpec`]: a user as requested, and what differs from it.
 
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::catalog::Function;
 use crate::machine::{System, accounts};
 
-/// What is known of a user; an empty map if there is none of that name.
+/// Details of a user; an empty map if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' user.info root
@@ -29,14 +29,14 @@ impl Function for Info {
     }
 }
 
-/// What is known of every user of `/etc/passwd`.
+/// Details of every user of `/etc/passwd`.
 ///
 /// ```text
 /// rocksalt '*' user.getent
 /// ```
 #[function("user.getent", reads)]
 pub struct Getent {
-    /// Accepted for Salt's sake: it always looks.
+    /// Accepted for compatibility with Salt: it always looks.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     refresh: Value,
 }
@@ -96,7 +96,7 @@ impl Function for ListUsers {
     }
 }
 
-/// The name of a user's own group; an empty text if there is no such user.
+/// The name of a user's primary group; an empty text if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' user.primary_group www-data

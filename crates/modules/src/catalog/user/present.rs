@@ -65,7 +65,7 @@ pub struct Present {
     empty_password: Flag,
     /// Its shell.
     shell: Option<String>,
-    /// Whether nobody else may have its number.
+    /// Whether its uid must be unique.
     #[default(true)]
     unique: Flag,
     /// Take a number of those for the system's own users.
@@ -80,7 +80,7 @@ pub struct Present {
     homephone: Option<String>,
     /// Anything else.
     other: Option<String>,
-    /// Taken and ignored: only BSDs have it.
+    /// Accepted and ignored: only BSDs have it.
     #[allow(dead_code, reason = "there is none on Linux")]
     loginclass: Value,
     /// The day on which the password was changed: a date, or days since 1970.
@@ -95,19 +95,19 @@ pub struct Present {
     warndays: Option<i64>,
     /// The day on which the account expires: a date, or days since 1970.
     expire: Value,
-    /// Only Windows has it.
+    /// Only used on Windows.
     win_homedrive: Value,
-    /// Only Windows has it.
+    /// Only used on Windows.
     win_profile: Value,
-    /// Only Windows has it.
+    /// Only used on Windows.
     win_logonscript: Value,
-    /// Only Windows has it.
+    /// Only used on Windows.
     win_description: Value,
     /// Don't note the user in lastlog and faillog.
     nologinit: Flag,
-    /// Give an existing user another number. Files keep the old one.
+    /// Allow to change an existing user's uid. Files keep the old one.
     allow_uid_change: Flag,
-    /// Give an existing user another group of its own.
+    /// Allow to change an existing user's primary group.
     allow_gid_change: Flag,
     /// Lock or unlock the password.
     password_lock: Option<bool>,

@@ -1,4 +1,4 @@
-//! What earlier steps of a dry run would have made: later ones count on it.
+//! What earlier steps of a dry run would have created, for later steps.
 
 use rocksalt_core::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The system's own programs for accounts, run with what they said kept whole.
+//! The system's own programs for accounts, run with their whole output kept.
 
 use rocksalt_core::Value;
 

@@ -1,4 +1,4 @@
-//! Making an environment, and the functions for it.
+//! Creates virtual environments, and the functions for them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::machine::{Output, Probe, System};
 use crate::text::words::listed;
 use crate::{Error, Result};
 
-/// How an environment is to be made.
+/// How to create an environment.
 #[derive(Default)]
 pub struct VirtualenvSpec {
     pub path: String,
@@ -100,7 +100,7 @@ fn is_python(program: &str) -> bool {
     name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_digit() || letter == '.'))
 }
 
-/// Makes a virtual environment.
+/// Creates a virtual environment.
 ///
 /// ```text
 /// rocksalt '*' virtualenv.create /srv/app/venv
@@ -156,12 +156,12 @@ impl Function for Create {
     }
 }
 
-/// The directory that a virtual environment has its packages in.
+/// The site-packages directory of a virtual environment.
 ///
 /// ```text
 /// rocksalt '*' virtualenv.get_site_packages /srv/app/venv
 /// ```
-#[function("virtualenv.get_site_packages", reads)]
+#[function("virtualenv.get_site_packages", changes)]
 pub struct GetSitePackages {
     /// The environment.
     venv: String,

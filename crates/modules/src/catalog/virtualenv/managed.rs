@@ -26,7 +26,7 @@ use crate::text::words::listed;
 ///     - user: app
 /// ```
 #[state("virtualenv.managed")]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct Managed {
     /// The directory.
     name: String,
@@ -36,7 +36,7 @@ pub struct Managed {
     requirements: Value,
     /// With the packages of the system.
     system_site_packages: Flag,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     distribute: Flag,
     /// Empty what is there first.
     clear: Flag,
@@ -56,7 +56,7 @@ pub struct Managed {
     index_url: Option<String>,
     /// Another index.
     extra_index_url: Option<String>,
-    /// Also early versions.
+    /// Include prereleases.
     pre_releases: Flag,
     /// Nothing that the packages need.
     no_deps: Flag,
@@ -66,7 +66,7 @@ pub struct Managed {
     pip_ignore_installed: Flag,
     /// The proxy.
     proxy: Option<String>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     use_vt: Value,
     /// Variables for pip.
     env_vars: Value,

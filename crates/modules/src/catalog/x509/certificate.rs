@@ -1,4 +1,4 @@
-//! [`CertificateSpec`]: a certificate or a request as it shall be, and how openssl makes it.
+//! [`CertificateSpec`]: a certificate or a request as specified, and how openssl makes it.
 
 use rocksalt_core::{Map, Value};
 

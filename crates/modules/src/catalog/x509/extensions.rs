@@ -1,4 +1,4 @@
-//! What a certificate may be used for, as openssl's settings.
+//! Extensions of certificates, as settings of openssl.
 
 use rocksalt_core::{Map, Value};
 

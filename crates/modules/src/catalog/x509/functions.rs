@@ -15,7 +15,7 @@ use crate::machine::{Probe, System};
 use crate::text::digest;
 use crate::{Error, Result};
 
-/// Makes a private key. Without `path`, it is the result: mind where that goes.
+/// Creates a private key. Without `path`, the key itself is the result.
 ///
 /// ```text
 /// rocksalt '*' x509.create_private_key algo=ec path=/etc/ssl/private/web.key
@@ -43,7 +43,7 @@ impl Function for CreatePrivateKey {
     }
 }
 
-/// Makes a request for a certificate.
+/// Creates a certificate signing request.
 ///
 /// ```text
 /// rocksalt '*' x509.create_csr private_key=/etc/ssl/private/web.key CN=www.example.com path=/etc/ssl/web.csr
@@ -53,7 +53,7 @@ pub struct CreateCsr {
     /// The private key: a path, or the key itself.
     #[secret]
     private_key: String,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     private_key_passphrase: Option<String>,
     /// The digest that it is signed with.
@@ -62,7 +62,7 @@ pub struct CreateCsr {
     encoding: Option<String>,
     /// The file to write it to.
     path: Option<String>,
-    /// Whom it is for: `CN=host,O=Example`, a map or a list.
+    /// The subject: `CN=host,O=Example`, a map or a list.
     subject: Value,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
@@ -86,7 +86,7 @@ impl Function for CreateCsr {
     }
 }
 
-/// Makes a certificate: signed by itself, or by a CA.
+/// Creates a certificate: self-signed, or signed by a CA.
 ///
 /// ```text
 /// rocksalt '*' x509.create_certificate signing_private_key=/etc/ssl/private/web.key CN=www.example.com
@@ -104,7 +104,7 @@ pub struct CreateCertificate {
     /// The private key that signs: a path, or the key itself.
     #[secret]
     signing_private_key: Option<String>,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     signing_private_key_passphrase: Option<String>,
     /// The certificate of who signs.
@@ -114,12 +114,12 @@ pub struct CreateCertificate {
     /// The private key whose public half is certified.
     #[secret]
     private_key: Option<String>,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     private_key_passphrase: Option<String>,
     /// The request that is certified.
     csr: Option<String>,
-    /// Whom it is for: `CN=host,O=Example`, a map or a list.
+    /// The subject: `CN=host,O=Example`, a map or a list.
     subject: Value,
     /// The serial number; else a random one.
     serial_number: Option<String>,
@@ -127,7 +127,7 @@ pub struct CreateCertificate {
     not_before: Option<String>,
     /// When it ends to be valid; only with openssl 3.4 or newer.
     not_after: Option<String>,
-    /// For how many days it is valid; 365 unless told.
+    /// For how many days it is valid; 365 by default.
     days_valid: Option<u64>,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
@@ -163,7 +163,7 @@ impl Function for CreateCertificate {
     }
 }
 
-/// What a certificate says.
+/// The contents of a certificate.
 ///
 /// ```text
 /// rocksalt '*' x509.read_certificate /etc/ssl/web.crt
@@ -210,7 +210,7 @@ impl Function for ReadCertificate {
     }
 }
 
-/// What a request says.
+/// The contents of a certificate signing request.
 ///
 /// ```text
 /// rocksalt '*' x509.read_csr /etc/ssl/web.csr
@@ -248,7 +248,7 @@ impl Function for ReadCsr {
 pub struct GetPemEntry {
     /// A path, or the text itself.
     text: String,
-    /// `CERTIFICATE`, `PRIVATE KEY` …; else whatever comes first.
+    /// `CERTIFICATE`, `PRIVATE KEY` …; by default the first one.
     pem_type: Option<String>,
 }
 
@@ -260,7 +260,7 @@ impl Function for GetPemEntry {
     }
 }
 
-/// The public half of a private key, or the key of a certificate or request.
+/// The public key of a private key, a certificate or a request.
 ///
 /// ```text
 /// rocksalt '*' x509.get_public_key /etc/ssl/web.crt
@@ -286,7 +286,7 @@ impl Function for GetPublicKey {
     }
 }
 
-/// How many bits a private key has.
+/// The size of a private key in bits.
 ///
 /// ```text
 /// rocksalt '*' x509.get_private_key_size /etc/ssl/private/web.key
@@ -296,7 +296,7 @@ pub struct GetPrivateKeySize {
     /// A path, or the key itself.
     #[secret]
     private_key: String,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     passphrase: Option<String>,
 }

@@ -15,7 +15,7 @@ use super::{extensions, subject};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// Makes sure that there is a request for a certificate, as it shall be.
+/// Makes sure that there is a certificate request as specified.
 ///
 /// ```yaml
 /// /etc/ssl/web.csr:
@@ -40,15 +40,15 @@ pub struct CsrManaged {
     algorithm: Option<String>,
     /// `pem` or `der`.
     encoding: Option<String>,
-    /// Whom it is for: `CN=host,O=Example`, a map or a list; else `CN`, `O`, `OU`, `C` and so on by themselves.
+    /// The subject: `CN=host,O=Example`, a map or a list; otherwise `CN`, `O`, `OU`, `C` and so on as single arguments.
     subject: Value,
-    /// Whom the file shall belong to.
+    /// The file's owner.
     user: Value,
-    /// The group that it shall belong to.
+    /// The file's group.
     group: Value,
     /// Its permissions.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
@@ -109,7 +109,7 @@ impl State for CsrManaged {
     }
 }
 
-/// Makes sure that there is a certificate, as it shall be and not about to expire.
+/// Makes sure that there is a certificate as specified that is not about to expire.
 ///
 /// ```yaml
 /// /etc/ssl/web.crt:
@@ -144,7 +144,7 @@ pub struct CertificateManaged {
     /// The private key that signs: a path, or the key itself.
     #[secret]
     signing_private_key: Option<String>,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     signing_private_key_passphrase: Option<String>,
     /// The certificate of who signs.
@@ -154,12 +154,12 @@ pub struct CertificateManaged {
     /// The private key whose public half is certified.
     #[secret]
     private_key: Option<String>,
-    /// Its pass phrase.
+    /// Its passphrase.
     #[secret]
     private_key_passphrase: Option<String>,
     /// The request that is certified.
     csr: Option<String>,
-    /// Whom it is for: `CN=host,O=Example`, a map or a list; else `CN`, `O`, `OU`, `C` and so on by themselves.
+    /// The subject: `CN=host,O=Example`, a map or a list; otherwise `CN`, `O`, `OU`, `C` and so on as single arguments.
     subject: Value,
     /// The serial number; else a random one.
     serial_number: Option<String>,
@@ -167,15 +167,15 @@ pub struct CertificateManaged {
     not_before: Option<String>,
     /// When it ends to be valid; only with openssl 3.4 or newer.
     not_after: Option<String>,
-    /// For how many days it is valid; 365 unless told.
+    /// For how many days it is valid; 365 by default.
     days_valid: Option<u64>,
-    /// Whom the file shall belong to.
+    /// The file's owner.
     user: Value,
-    /// The group that it shall belong to.
+    /// The file's group.
     group: Value,
     /// Its permissions.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Parts of the subject, and extensions: `basicConstraints`, `keyUsage`, `subjectAltName` …
     kwargs: Map,

@@ -1,4 +1,4 @@
-//! [`Parsed`]: what a certificate or a request says.
+//! [`Parsed`]: the contents of a certificate or a request.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

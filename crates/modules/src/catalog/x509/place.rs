@@ -10,7 +10,7 @@ use crate::Result;
 use crate::catalog::{Action, Plan};
 use crate::machine::{Kind, Probe, Stat};
 
-/// Whom the file shall belong to, and what may be done with it.
+/// The file's owner, group and mode.
 pub struct TargetFile<'a> {
     pub path: &'a str,
     pub user: &'a Value,

@@ -26,7 +26,7 @@ use crate::{Error, Result};
 ///     - user: www-data
 /// ```
 #[state("x509.private_key_managed")]
-#[allow(dead_code, reason = "some arguments are only taken for Salt's sake")]
+#[allow(dead_code, reason = "some arguments are accepted only for compatibility with Salt")]
 pub struct PrivateKeyManaged {
     /// The file.
     name: String,
@@ -45,13 +45,13 @@ pub struct PrivateKeyManaged {
     new: Flag,
     /// Replace a file that is no key, or can't be read with the pass phrase.
     overwrite: Flag,
-    /// Whom the file shall belong to.
+    /// The file's owner.
     user: Value,
-    /// The group that it shall belong to.
+    /// The file's group.
     group: Value,
-    /// Its permissions; 0400 unless told.
+    /// Its permissions; by default 0400.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 
@@ -206,13 +206,13 @@ pub struct PemManaged {
     name: String,
     /// The text, or the path of a file with it.
     text: String,
-    /// Whom the file shall belong to.
+    /// The file's owner.
     user: Value,
-    /// The group that it shall belong to.
+    /// The file's group.
     group: Value,
     /// Its permissions.
     mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 

@@ -48,7 +48,7 @@ struct CallStateArguments {
     args: Vec<Value>,
     /// Its arguments by name.
     kws: Option<Map>,
-    /// Taken and ignored.
+    /// Accepted and ignored.
     kwargs: Map,
 }
 

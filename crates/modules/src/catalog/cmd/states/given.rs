@@ -1,4 +1,4 @@
-//! What a state of `cmd` was given, for the function that does its work.
+//! The arguments of a state of `cmd`, for the function that it calls.
 
 use std::path::Path;
 

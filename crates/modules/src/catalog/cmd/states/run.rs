@@ -49,7 +49,7 @@ pub struct Wait(RunStateArguments);
 #[state("cmd.watch", watches)]
 pub struct Watch(RunStateArguments);
 
-/// A command, and how it is to be run.
+/// A command, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs commands")]
 struct RunStateArguments {
@@ -61,7 +61,7 @@ struct RunStateArguments {
     root: Option<String>,
     /// Run as this user, with its groups, home and shell variables.
     runas: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[secret]
     password: Option<String>,
     /// The shell. Else it is the agent's `SHELL` if that is a POSIX shell, or `/bin/sh`.
@@ -77,11 +77,11 @@ struct RunStateArguments {
     output_loglevel: Value,
     /// Show no output in the result; other states can still use it.
     hide_output: Value,
-    /// End the command and all that it started after so many seconds.
+    /// End the command and all that it started after this many seconds.
     timeout: Value,
     /// Running out of time is a success.
     ignore_timeout: Value,
-    /// Taken and ignored: output is streamed anyway.
+    /// Accepted and ignored: output is streamed anyway.
     use_vt: Value,
     /// Exit codes that count as success besides 0.
     success_retcodes: Value,

@@ -37,7 +37,7 @@ pub struct Script(ScriptStateArguments);
 #[state("cmd.wait_script", watches)]
 pub struct WaitScript(ScriptStateArguments);
 
-/// A script, and how it is to be run.
+/// A script, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "most go as they are to the function that runs scripts")]
 struct ScriptStateArguments {
@@ -51,7 +51,7 @@ struct ScriptStateArguments {
     cwd: Option<String>,
     /// Run as this user, with its groups, home and shell variables.
     runas: Option<String>,
-    /// Only of use on Windows.
+    /// Only used on Windows.
     #[secret]
     password: Option<String>,
     /// The shell that reads the command line; the script's own first line says what runs the script.
@@ -60,9 +60,9 @@ struct ScriptStateArguments {
     env: Value,
     /// The script says itself what it changed, as for `cmd.run`.
     stateful: Value,
-    /// End the script and all that it started after so many seconds.
+    /// End the script and all that it started after this many seconds.
     timeout: Value,
-    /// Taken and ignored: output is streamed anyway.
+    /// Accepted and ignored: output is streamed anyway.
     use_vt: Value,
     /// The level at which the output is logged; `quiet` for not at all.
     output_loglevel: Value,

@@ -1,4 +1,4 @@
-//! `docker_container.running`: a container as it shall be.
+//! `docker_container.running`: a running container as specified.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;

@@ -35,10 +35,10 @@ pub struct Present {
     load: Option<String>,
     /// Pull, build or load it even if it is there.
     force: Flag,
-    /// Accepted for Salt's sake: the program's own configuration says so.
+    /// Accepted for compatibility with Salt: the program's own configuration says so.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     insecure_registry: Value,
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     client_timeout: Value,
     /// The file in the directory that says how to build it.

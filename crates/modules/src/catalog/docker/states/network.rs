@@ -45,10 +45,10 @@ pub struct Present {
     labels: Value,
     /// Containers that must be in it.
     containers: Vec<String>,
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     skip_translate: Value,
-    /// Put containers that were in it before into its successor.
+    /// Connect the containers of the replaced network to the new one.
     #[default(true)]
     reconnect: Flag,
 }

@@ -107,7 +107,7 @@ pub fn options(value: &Value) -> Vec<String> {
 pub struct Absent {
     /// The volume's name.
     name: String,
-    /// Accepted for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     driver: Value,
 }

@@ -1,4 +1,4 @@
-//! `file.absent`: nothing is there.
+//! `file.absent`: a path that doesn't exist.
 
 use rocksalt_macros::state;
 

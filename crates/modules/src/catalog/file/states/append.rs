@@ -28,7 +28,7 @@ pub struct Append {
     name: String,
     /// A text, or a list of them.
     text: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Value,
     /// Where the text comes from: `salt://…`, an address or a path.
     source: Value,

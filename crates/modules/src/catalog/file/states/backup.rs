@@ -7,7 +7,7 @@ use super::{Action, look};
 use crate::catalog::cp;
 use crate::machine::{Command, Probe};
 
-/// Whether old content is to be kept: as the state says, else as the configuration does.
+/// Whether old content is backed up: as the state says, else as the configuration does.
 pub fn wanted(machine: &dyn Probe, backup: &Value) -> bool {
     let mode = match backup.truth() {
         true => Some(backup),

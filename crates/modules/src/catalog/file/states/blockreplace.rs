@@ -48,7 +48,7 @@ pub struct Blockreplace {
     /// Show what differs; switch it off for secrets.
     #[default(true)]
     show_changes: Flag,
-    /// End the content's last line; only if it lacks its end, unless told.
+    /// End the content's last line; only if it lacks its end, by default.
     append_newline: Option<Flag>,
     /// If there are no markers, add all before the first line that this regular expression matches.
     insert_before_match: Option<String>,

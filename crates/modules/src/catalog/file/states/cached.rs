@@ -30,7 +30,7 @@ pub struct Cached {
     source_hash_name: Option<String>,
     /// Take what is from elsewhere without a hash.
     skip_verify: Flag,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// As `skip_verify`: only a hash says that a copy is good.
     use_etag: Flag,

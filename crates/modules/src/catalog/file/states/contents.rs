@@ -1,4 +1,4 @@
-//! What a file shall have in it, from `contents` and the like.
+//! The content of a file, from `contents` and the like.
 
 use rocksalt_core::{Map, Value};
 

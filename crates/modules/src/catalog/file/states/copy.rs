@@ -27,15 +27,15 @@ pub struct Copy {
     source: String,
     /// Replace what is there already, every time.
     force: Flag,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Keep owner, group and mode.
     preserve: Flag,
-    /// The user it belongs to; the agent's own unless told.
+    /// Its owner; by default the agent's user.
     user: Value,
-    /// The group it belongs to; the user's own unless told.
+    /// Its group; by default the owner's primary group.
     group: Value,
-    /// Its mode; that of the source unless told.
+    /// Its mode; by default that of the source.
     mode: Value,
     /// The mode of directories that are made.
     dir_mode: Value,

@@ -1,4 +1,4 @@
-//! `file.directory`: a directory, and who may do what with what is in it.
+//! `file.directory`: a directory, and the owners and modes of what is in it.
 
 use std::collections::BTreeSet;
 
@@ -45,9 +45,9 @@ pub struct Directory {
     dir_mode: Value,
     /// The same as `dir_mode`.
     mode: Value,
-    /// The mode of files, with `recurse: [mode]`; that of directories unless told.
+    /// The mode of files, with `recurse: [mode]`; that of directories by default.
     file_mode: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Remove what no required `file` state has put there.
     clean: Flag,

@@ -1,4 +1,4 @@
-//! `file.exists`: only looks whether there is something.
+//! `file.exists`: checks that a path exists.
 
 use rocksalt_macros::state;
 

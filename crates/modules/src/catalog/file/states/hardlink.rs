@@ -1,4 +1,4 @@
-//! `file.hardlink`: a second name of a file.
+//! `file.hardlink`: a hard link to a file.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -26,7 +26,7 @@ pub struct Hardlink {
     target: String,
     /// Replace a file that is in the way.
     force: Flag,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// The user that new directories belong to.
     user: Value,

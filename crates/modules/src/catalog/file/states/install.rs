@@ -13,7 +13,7 @@ use crate::catalog::plan::ContentCheck;
 use crate::machine::{Kind, Probe};
 use crate::text::digest;
 
-/// A file as it shall be.
+/// A file as specified.
 pub struct Install<'a> {
     pub name: &'a str,
     /// None: some content or other; a new file is empty.

@@ -1,4 +1,4 @@
-//! `file.keyvalue`: values of keys in a file of such lines.
+//! `file.keyvalue`: values in a file of `key=value` lines.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -38,7 +38,7 @@ pub struct Keyvalue {
     append_if_not_found: Flag,
     /// Add what isn't there at the start.
     prepend_if_not_found: Flag,
-    /// Taken for Salt's sake, which doesn't use it either.
+    /// Accepted for compatibility with Salt, which doesn't use it either.
     #[allow(dead_code, reason = "Salt doesn't use it either")]
     search_only: Flag,
     /// Show what differs; switch it off for secrets.
@@ -55,7 +55,7 @@ pub struct Keyvalue {
     key_ignore_case: Flag,
     /// Values in capitals are the same.
     value_ignore_case: Flag,
-    /// Make the file if it isn't there.
+    /// Create the file if it doesn't exist.
     create_if_missing: Flag,
     /// Remove lines with other keys.
     prune: Flag,
@@ -167,7 +167,7 @@ impl Keyvalue {
         if self.key_ignore_case.0 { key.to_string().to_lowercase() } else { key.to_string() }
     }
 
-    /// A line as it shall be.
+    /// A line as specified.
     fn line(&self, line: &str, bare: &str, wanted: &Map, left: &mut [i64], edited: &mut Edited) -> String {
         let uncommented = bare.len() < line.len();
         let mut line = line.to_owned();

@@ -28,7 +28,7 @@ use crate::{Result, catalog::file::content::sum_of};
 ///         port: 80
 /// ```
 ///
-/// Whoever reads the file sees the old or the new content, never half of it.
+/// The write is atomic: readers see the old or the new content, never a part.
 #[state("file.managed")]
 #[derive(Default)]
 pub struct Managed {
@@ -40,7 +40,7 @@ pub struct Managed {
     pub source_hash: Value,
     /// The name to look for in a list of hashes.
     pub source_hash_name: Option<String>,
-    /// Taken and ignored: nothing of the source stays behind.
+    /// Accepted and ignored: nothing of the source stays behind.
     #[allow(dead_code, reason = "nothing of the source stays behind")]
     #[default(true)]
     pub keep_source: Flag,
@@ -56,7 +56,7 @@ pub struct Managed {
     pub attrs: Option<String>,
     /// `jinja` if the content is a template.
     pub template: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     pub makedirs: Flag,
     /// The mode of directories that are made.
     pub dir_mode: Value,
@@ -72,7 +72,7 @@ pub struct Managed {
     /// Show what differs; switch it off for secrets.
     #[default(true)]
     pub show_changes: Flag,
-    /// Make the file if it isn't there.
+    /// Create the file if it doesn't exist.
     #[default(true)]
     pub create: Flag,
     /// The content itself, or a list of its lines.
@@ -91,7 +91,7 @@ pub struct Managed {
     /// What stands between the parts of such a path.
     #[default(":")]
     pub contents_delimiter: String,
-    /// The content's encoding; UTF-8 unless told.
+    /// The content's encoding; UTF-8 by default.
     pub encoding: Option<String>,
     /// What to do about letters that it lacks: `strict`, `ignore`, `replace` …
     pub encoding_errors: Option<String>,
@@ -107,10 +107,10 @@ pub struct Managed {
     pub skip_verify: Flag,
     /// The label: `seuser`, `serole`, `setype`, `serange`.
     pub selinux: Value,
-    /// Taken for Salt's sake; certificates are always checked.
+    /// Accepted for compatibility with Salt; certificates are always checked.
     #[allow(dead_code, reason = "certificates are always checked")]
     pub verify_ssl: Value,
-    /// Taken for Salt's sake: only a hash says that a copy is good.
+    /// Accepted for compatibility with Salt: only a hash says that a copy is good.
     pub use_etag: Flag,
     /// Lines in another order are no reason to act for those that watch.
     pub ignore_ordering: Flag,

@@ -1,4 +1,4 @@
-//! `file.missing`: only looks whether there is nothing.
+//! `file.missing`: checks that a path doesn't exist.
 
 use rocksalt_macros::state;
 

@@ -1,6 +1,6 @@
-//! `file`'s states: how files, directories and links shall be.
+//! `file`'s states: files, directories and links.
 //!
-//! Each looks, and gives a [`Plan`]: the single actions, and the verdict if all of them succeed.
+//! Each looks, and returns a [`Plan`]: the single actions, and the verdict if all of them succeed.
 //! A verdict that is found on the way ends the looking as an `Err`.
 
 #![allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end, not a rare error")]

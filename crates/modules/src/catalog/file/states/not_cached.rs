@@ -17,7 +17,7 @@ use crate::machine::Probe;
 pub struct NotCached {
     /// Where it came from: `salt://…` or `http(s)://…`
     name: String,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 

@@ -38,11 +38,11 @@ pub struct Patch {
     defaults: Value,
     /// More options of `patch`.
     options: Option<String>,
-    /// Taken for Salt's sake: a patch that doesn't fit changes nothing at all.
+    /// Accepted for compatibility with Salt: a patch that doesn't fit changes nothing at all.
     reject_file: Option<String>,
     /// How many directories to strip off the names in the patch; for directories.
     strip: Option<u32>,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! [`PermissionsSpec`]: whom a path shall belong to and what may be done with it, and what differs from that.
+//! [`PermissionsSpec`]: the owner, group and mode of a path, and what differs from them.
 
 use rocksalt_core::{Map, Value};
 

@@ -27,7 +27,7 @@ pub struct Prepend {
     name: String,
     /// A text, or a list of them.
     text: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Value,
     /// Where the text comes from: `salt://…`, an address or a path.
     source: Value,

@@ -30,7 +30,7 @@ pub struct Recurse {
     name: String,
     /// `salt://…`; of a list, the first that there is.
     source: Value,
-    /// Taken and ignored: nothing of the source stays behind.
+    /// Accepted and ignored: nothing of the source stays behind.
     #[allow(dead_code, reason = "nothing of the source stays behind")]
     keep_source: Value,
     /// Remove what the source doesn't have, nor a required `file` state has put there.

@@ -1,4 +1,4 @@
-//! `file.rename`: a file that has another name.
+//! `file.rename`: a file that is moved to another name.
 
 use rocksalt_macros::state;
 
@@ -23,7 +23,7 @@ pub struct Rename {
     source: String,
     /// Replace what is there already.
     force: Flag,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 

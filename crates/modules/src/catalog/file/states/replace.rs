@@ -30,13 +30,13 @@ pub struct Replace {
     pattern: String,
     /// What to put in its place; may use `\1` and `\g<name>`.
     repl: Value,
-    /// At most so many matches; 0 for all.
+    /// At most this many matches; 0 for all.
     #[default]
     count: u32,
-    /// Names of Python's `re` flags, or their number; `MULTILINE` unless told.
+    /// Names of Python's `re` flags, or their number; `MULTILINE` by default.
     #[default(pattern_flags::standard())]
     flags: Value,
-    /// Taken and ignored: the file is always searched as a whole.
+    /// Accepted and ignored: the file is always searched as a whole.
     #[allow(dead_code, reason = "the file is searched as a whole")]
     bufsize: Value,
     /// If nothing matches, add the content at the end, unless it is there already.
@@ -53,9 +53,9 @@ pub struct Replace {
     show_changes: Flag,
     /// No file is no failure.
     ignore_if_missing: Flag,
-    /// Take backslashes of the replacement as they stand.
+    /// Treat backslashes in the replacement literally.
     backslash_literal: Flag,
-    /// Taken for Salt's sake: files that are no UTF-8 keep their other bytes.
+    /// Accepted for compatibility with Salt: files that are no UTF-8 keep their other bytes.
     #[allow(dead_code, reason = "bytes that are no text stay as they are")]
     encoding: Option<String>,
 }

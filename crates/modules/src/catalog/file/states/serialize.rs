@@ -42,17 +42,17 @@ pub struct Serialize {
     mode: Value,
     /// `minion` keeps the old content in the target's cache.
     backup: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
     /// Show what differs; switch it off for secrets.
     #[default(true)]
     show_changes: Flag,
-    /// Make the file if it isn't there.
+    /// Create the file if it doesn't exist.
     #[default(true)]
     create: Flag,
     /// Keep what the file has and the data doesn't.
     merge_if_exists: Flag,
-    /// The file's encoding; UTF-8 unless told.
+    /// The file's encoding; UTF-8 by default.
     encoding: Option<String>,
     /// What to do about letters that it lacks: `strict`, `ignore`, `replace` …
     encoding_errors: Option<String>,
@@ -62,7 +62,7 @@ pub struct Serialize {
     formatter: Option<String>,
     /// Options of the serializer: `indent`, `sort_keys` …
     serializer_opts: Value,
-    /// Taken for Salt's sake; there are none.
+    /// Accepted for compatibility with Salt; there are none.
     deserializer_opts: Value,
     /// A command that must accept the new content; its file's name is added.
     check_cmd: Value,

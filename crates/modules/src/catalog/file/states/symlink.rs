@@ -1,4 +1,4 @@
-//! `file.symlink`: a link to somewhere.
+//! `file.symlink`: a symbolic link.
 
 use std::path::Path;
 
@@ -32,17 +32,17 @@ pub struct Symlink {
     force: Flag,
     /// Rename what is in the way: a path, or a name in the same directory.
     backupname: Option<String>,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
-    /// The user the link belongs to; the agent's own unless told.
+    /// The link's owner; by default the agent's user.
     user: Value,
-    /// The group it belongs to; the user's own unless told.
+    /// Its group; by default the owner's primary group.
     group: Value,
     /// The mode of directories that are made.
     mode: Value,
     /// Replace a file in the way in one step.
     atomic: Flag,
-    /// Taken for Salt's sake: what is in the way is moved, or copied to another file system.
+    /// Accepted for compatibility with Salt: what is in the way is moved, or copied to another file system.
     #[allow(dead_code, reason = "moving falls back to copying where it must")]
     disallow_copy_and_unlink: Flag,
     /// A link that is there keeps its owners.
@@ -62,7 +62,7 @@ impl State for Symlink {
     }
 }
 
-/// Whom a link belongs to.
+/// The owner of a link.
 struct Owners {
     user: Value,
     group: Value,

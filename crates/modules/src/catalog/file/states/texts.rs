@@ -10,14 +10,14 @@ use crate::machine::Probe;
 /// The arguments about templates, behind the one that says where the first comes from.
 #[arguments]
 pub struct SourceArguments {
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     source_hash: Value,
     /// `jinja`: sources are templates.
     #[default("jinja")]
     template: Value,
     /// Several sources.
     sources: Value,
-    /// Taken for Salt's sake.
+    /// Accepted for compatibility with Salt, and ignored.
     source_hashes: Value,
     /// Variables of the templates that `context` doesn't name.
     defaults: Value,

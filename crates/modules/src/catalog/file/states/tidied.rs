@@ -1,4 +1,4 @@
-//! `file.tidied`: a directory without what is old or big.
+//! `file.tidied`: removes old or large files from a directory.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub struct Tidied {
     /// At least so many days old.
     #[default]
     age: i64,
-    /// Regular expressions for names, from their start; all unless told.
+    /// Regular expressions for names, from their start; all by default.
     matches: Option<Vec<String>>,
     /// Remove directories, too.
     rmdirs: Flag,

@@ -1,4 +1,4 @@
-//! `file.touch`: a file that is there, with the times of now or others.
+//! `file.touch`: a file that exists, with its times set.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -8,7 +8,7 @@ use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, w
 use crate::Result;
 use crate::machine::Probe;
 
-/// Makes an empty file, or sets the times of one that is there, every time.
+/// Creates an empty file, or sets the times of one that is there, every time.
 ///
 /// ```yaml
 /// /var/log/httpd/logrotate.empty:
@@ -18,11 +18,11 @@ use crate::machine::Probe;
 pub struct Touch {
     /// The file's path.
     name: String,
-    /// The time of access in seconds since 1970; now unless told.
+    /// The time of access in seconds since 1970; now by default.
     atime: Value,
-    /// The time of change in seconds since 1970; now unless told.
+    /// The time of change in seconds since 1970; now by default.
     mtime: Value,
-    /// Make the directories above it.
+    /// Create parent directories.
     makedirs: Flag,
 }
 

@@ -1,4 +1,4 @@
-//! Which files, directories and links a directory of the controller's tree means on the machine.
+//! The files, directories and links on the machine that a directory of the controller's tree maps to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Clones a repository, and brings it to the wanted commit.
+//! Clones a repository, and checks out the requested commit.
 
 use std::path::Path;
 

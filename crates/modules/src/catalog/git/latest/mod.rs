@@ -1,4 +1,4 @@
-//! `git.latest`: a repository on the target that is as the remote one is.
+//! `git.latest`: a repository on the target that is up to date with the remote one.
 
 mod clone;
 mod dry;
@@ -47,8 +47,8 @@ pub struct Latest {
     branch: Option<String>,
     /// The user to run git as.
     user: Option<String>,
-    /// Only of use on Windows.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Only used on Windows.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     #[secret]
     password: Option<String>,
     /// Move the local branch; else only fetch.
@@ -92,8 +92,8 @@ pub struct Latest {
     /// Which tags to fetch.
     #[default("*")]
     refspec_tag: String,
-    /// Taken and ignored: output is read as UTF-8.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: output is read as UTF-8.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     output_encoding: Option<String>,
 }
 

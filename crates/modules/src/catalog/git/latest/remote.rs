@@ -1,4 +1,4 @@
-//! [`RemoteState`]: the commit of the remote repository that is asked for.
+//! [`RemoteState`]: the requested commit of the remote repository.
 
 use serde::{Deserialize, Serialize};
 

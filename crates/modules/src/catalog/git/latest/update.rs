@@ -1,4 +1,4 @@
-//! Brings a repository that is there to the wanted commit.
+//! Updates an existing repository to the requested commit.
 
 use super::super::access::redacted;
 use super::super::read;

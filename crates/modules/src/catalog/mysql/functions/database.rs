@@ -47,7 +47,7 @@ impl Function for AlterDb {
 /// rocksalt '*' mysql.db_check shop
 /// rocksalt '*' mysql.db_check shop orders
 /// ```
-#[function("mysql.db_check", reads)]
+#[function("mysql.db_check", changes)]
 pub struct DbCheck {
     /// The database's name.
     name: String,
@@ -116,7 +116,7 @@ impl Function for DbRepair {
     }
 }
 
-/// Makes a database; false if it is there.
+/// Creates a database; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' mysql.db_create shop

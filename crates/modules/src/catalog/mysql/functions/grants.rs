@@ -1,4 +1,4 @@
-//! What users may do.
+//! Privileges of users.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
@@ -14,18 +14,18 @@ use crate::{Error, Result};
 /// Which privileges on what, and whose.
 #[arguments]
 struct GrantArguments {
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
     database: String,
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
-    /// With the right to pass them on.
+    /// With the grant option.
     grant_option: Flag,
-    /// An underscore in the database's name is one.
+    /// Escape underscores in the database's name, so that they are no wildcards.
     #[default(true)]
     escape: Flag,
 }
@@ -86,7 +86,7 @@ impl Function for GrantExists {
     }
 }
 
-/// Takes privileges from a user.
+/// Revokes privileges of a user.
 ///
 /// ```text
 /// rocksalt '*' mysql.grant_revoke 'SELECT,INSERT' 'shop.*' frank localhost
@@ -114,7 +114,7 @@ impl Function for GrantRevoke {
     }
 }
 
-/// A name as it stands in SQL.
+/// A name quoted as an SQL identifier.
 ///
 /// ```text
 /// rocksalt '*' mysql.quote_identifier 'foo`bar'
@@ -123,7 +123,7 @@ impl Function for GrantRevoke {
 pub struct QuoteIdentifier {
     /// The name.
     identifier: String,
-    /// As it stands in a grant on a whole database.
+    /// Quote it for a grant on a whole database.
     for_grants: Flag,
 }
 
@@ -165,7 +165,7 @@ impl Function for TokenizeGrant {
     }
 }
 
-/// What a user has been granted, as the server prints it; false if there is no such user.
+/// The grants of a user, as the server prints them; false if there is no such user.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_grants frank localhost
@@ -174,7 +174,7 @@ impl Function for TokenizeGrant {
 pub struct UserGrants {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     #[flatten]

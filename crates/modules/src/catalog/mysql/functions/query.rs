@@ -1,4 +1,4 @@
-//! Statements that users write.
+//! Functions that run SQL of the caller.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;
@@ -38,7 +38,7 @@ impl Function for FileQuery {
     }
 }
 
-/// Runs statements in a database: the rows that they give, or how many they have changed.
+/// Runs statements in a database, and returns the rows or how many were changed.
 ///
 /// ```text
 /// rocksalt '*' mysql.query shop "SELECT id, name FROM users LIMIT 3"

@@ -1,4 +1,4 @@
-//! About the server itself.
+//! The state of the server.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -159,7 +159,7 @@ impl Function for PluginsList {
     }
 }
 
-/// What the server does at this moment.
+/// The threads of the server.
 ///
 /// ```text
 /// rocksalt '*' mysql.processlist

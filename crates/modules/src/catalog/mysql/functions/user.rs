@@ -23,7 +23,7 @@ use crate::{Error, Result};
 pub struct UserChpass {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -35,7 +35,7 @@ pub struct UserChpass {
     allow_passwordless: Flag,
     /// Log in through the socket.
     unix_socket: Flag,
-    /// Accepted for Salt's sake: the server knows where it keeps the hash.
+    /// Accepted for compatibility with Salt: the server knows where it keeps the hash.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     #[flatten]
@@ -59,7 +59,7 @@ impl Function for UserChpass {
     }
 }
 
-/// Makes a user; false if it is there.
+/// Creates a user; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_create frank localhost password=secret
@@ -69,7 +69,7 @@ impl Function for UserChpass {
 pub struct UserCreate {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -81,7 +81,7 @@ pub struct UserCreate {
     allow_passwordless: Flag,
     /// Log in through the socket.
     unix_socket: Flag,
-    /// Accepted for Salt's sake: the server knows where it keeps the hash.
+    /// Accepted for compatibility with Salt: the server knows where it keeps the hash.
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     /// The plugin that checks the password.
@@ -108,7 +108,7 @@ impl Function for UserCreate {
     }
 }
 
-/// Whether there is such a user, and, if told how, whether it logs in so.
+/// Whether a user exists, and whether it logs in as given.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_exists frank localhost
@@ -119,7 +119,7 @@ impl Function for UserCreate {
 pub struct UserExists {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -152,7 +152,7 @@ impl Function for UserExists {
     }
 }
 
-/// All that the server knows of a user; null if there is none.
+/// The server's entry for a user; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_info frank localhost
@@ -161,7 +161,7 @@ impl Function for UserExists {
 pub struct UserInfo {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     #[flatten]
@@ -177,7 +177,7 @@ impl Function for UserInfo {
     }
 }
 
-/// All users, with where they come from.
+/// All users, with their hosts.
 ///
 /// ```text
 /// rocksalt '*' mysql.user_list
@@ -206,7 +206,7 @@ impl Function for UserList {
 pub struct UserRemove {
     /// The user's name.
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     #[flatten]
@@ -226,7 +226,7 @@ impl Function for UserRemove {
     }
 }
 
-/// Whether one can log in with this name and password.
+/// Whether a login with this name and password succeeds.
 ///
 /// ```text
 /// rocksalt '*' mysql.verify_login frank secret
@@ -256,7 +256,7 @@ impl Function for VerifyLogin {
     }
 }
 
-/// How the user shall log in; without a password only if that is said.
+/// How the user logs in; without a password only if that is requested.
 fn login<'a>(
     password: &'a Option<String>,
     hash: &'a Option<String>,

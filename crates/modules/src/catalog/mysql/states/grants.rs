@@ -1,4 +1,4 @@
-//! `mysql_grants`: what users may do.
+//! `mysql_grants`: privileges of users.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -25,12 +25,12 @@ use crate::{Error, Result};
 ///     - host: localhost
 /// ```
 ///
-/// Privileges that the user has besides stay, unless `revoke_first` says that there shall be no others.
+/// Other privileges of the user stay, unless `revoke_first` is set.
 #[state("mysql_grants.present", required("grant", "database", "user"))]
 pub struct Present {
     /// A name for the grant.
     name: String,
-    /// The privileges with commas between them; `all privileges` are all.
+    /// The privileges separated by commas; `all privileges` are all.
     #[default]
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
@@ -39,7 +39,7 @@ pub struct Present {
     /// The user's name.
     #[default]
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The user may pass them on.
@@ -176,7 +176,7 @@ pub fn required(options: &Value) -> Result<String> {
 pub struct Absent {
     /// A name for the grant.
     name: String,
-    /// The privileges with commas between them.
+    /// The privileges separated by commas.
     #[default]
     grant: String,
     /// What they are on: `db.*`, `db.table`, `*.*`.
@@ -185,7 +185,7 @@ pub struct Absent {
     /// The user's name.
     #[default]
     user: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// Take the right to pass them on, too.

@@ -48,7 +48,7 @@ pub struct Run {
     /// Look first whether there is such a database.
     #[default(true)]
     check_db_exists: Flag,
-    /// Accepted for Salt's sake: the client takes several statements anyway.
+    /// Accepted for compatibility with Salt: the client takes several statements anyway.
     client_flags: Value,
     #[flatten]
     connection: Connection,
@@ -108,12 +108,12 @@ pub struct RunFile {
     /// Run even if the grain or the file is there.
     #[default(true)]
     overwrite: Flag,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Look first whether there is such a database.
     #[default(true)]
     check_db_exists: Flag,
-    /// Accepted for Salt's sake: the client takes several statements anyway.
+    /// Accepted for compatibility with Salt: the client takes several statements anyway.
     client_flags: Value,
     #[flatten]
     connection: Connection,

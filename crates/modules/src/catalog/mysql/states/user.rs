@@ -27,7 +27,7 @@ use crate::machine::{Probe, System};
 pub struct Present {
     /// The user's name.
     name: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     /// The password.
@@ -175,7 +175,7 @@ impl Present {
 pub struct Absent {
     /// The user's name.
     name: String,
-    /// Where the user comes from.
+    /// The user's host.
     #[default("localhost")]
     host: String,
     #[flatten]

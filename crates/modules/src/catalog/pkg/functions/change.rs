@@ -14,7 +14,7 @@ use crate::machine::System;
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// Installs packages, and gives what has changed.
+/// Installs packages, and returns what has changed.
 ///
 /// ```text
 /// rocksalt '*' pkg.install nginx
@@ -26,7 +26,7 @@ use crate::{Error, Result};
 pub struct Install {
     /// The package, or several with commas.
     name: Option<String>,
-    /// Fetch the lists of what there is first.
+    /// Refresh the package lists first.
     refresh: Flag,
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
@@ -40,7 +40,7 @@ pub struct Install {
     ignore_epoch: Value,
     /// Change packages that are held, and hold them again.
     update_holds: Flag,
-    /// Which files `salt://` means.
+    /// The environment that `salt://` files are read from.
     saltenv: Option<String>,
     /// Further options, as those of `pkg.installed`.
     kwargs: Map,
@@ -99,7 +99,7 @@ fn ended(doing: &str, errors: &[String], changes: Map) -> Result<Map> {
     Err(Error::failed(format!("Problem encountered {doing}. {}{done}", errors.join("\n"))))
 }
 
-/// Removes packages, and gives what has changed. What they were configured with stays.
+/// Removes packages, and returns what has changed. Their configuration stays.
 ///
 /// ```text
 /// rocksalt '*' pkg.remove nginx
@@ -124,7 +124,7 @@ impl Function for Remove {
     }
 }
 
-/// Removes packages with their configuration, and gives what has changed.
+/// Removes packages with their configuration, and returns what has changed.
 ///
 /// ```text
 /// rocksalt '*' pkg.purge nginx
@@ -185,7 +185,7 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
     ended("removing package(s)", &report.errors, changes)
 }
 
-/// Upgrades all packages, and gives what has changed.
+/// Upgrades all packages, and returns what has changed.
 ///
 /// ```text
 /// rocksalt '*' pkg.upgrade
@@ -193,7 +193,7 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
 /// ```
 #[function("pkg.upgrade", changes)]
 pub struct Upgrade {
-    /// Fetch the lists of what there is first.
+    /// Refresh the package lists first.
     #[default(true)]
     refresh: Flag,
     /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
@@ -226,7 +226,7 @@ impl Function for Upgrade {
     }
 }
 
-/// Fetches the lists of what there is: for each whether it is new (`True`), was there (`None`) or failed (`False`).
+/// Refreshes the package lists: for each whether it is new (`True`), unchanged (`None`) or failed (`False`).
 ///
 /// ```text
 /// rocksalt '*' pkg.refresh_db
@@ -234,13 +234,13 @@ impl Function for Upgrade {
 /// ```
 #[function("pkg.refresh_db", changes)]
 pub struct RefreshDb {
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     #[default]
     cache_valid_time: f64,
     /// That one could not be fetched is an error.
     failhard: Flag,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -277,8 +277,8 @@ pub struct Hold {
     pkgs: Value,
     /// Several packages, as `pkg.install` takes them.
     sources: Value,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -290,7 +290,7 @@ impl Function for Hold {
     }
 }
 
-/// Lets packages go that are held.
+/// Releases held packages.
 ///
 /// ```text
 /// rocksalt '*' pkg.unhold linux-image-amd64
@@ -303,8 +303,8 @@ pub struct Unhold {
     pkgs: Value,
     /// Several packages, as `pkg.install` takes them.
     sources: Value,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 

@@ -13,7 +13,7 @@ use super::look::only_or_all;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// The package that a path is of, an empty text if of none; of several paths a map.
+/// The package that owns a path, or an empty text; for several paths a map.
 ///
 /// ```text
 /// rocksalt '*' pkg.owner /usr/bin/apt
@@ -96,7 +96,7 @@ fn files(machine: &dyn System, names: &[String]) -> (Vec<String>, std::collectio
     }
 }
 
-/// What is known of installed packages.
+/// Details of installed packages.
 ///
 /// ```text
 /// rocksalt '*' pkg.info_installed bash
@@ -129,7 +129,7 @@ impl Function for InfoInstalled {
     }
 }
 
-/// What an upgrade would bring: names and new versions.
+/// The packages that an upgrade would change, with their new versions.
 ///
 /// ```text
 /// rocksalt '*' pkg.list_upgrades
@@ -137,7 +137,7 @@ impl Function for InfoInstalled {
 /// ```
 #[function("pkg.list_upgrades", changes)]
 pub struct ListUpgrades {
-    /// Fetch the lists of what there is first.
+    /// Refresh the package lists first.
     #[default(true)]
     refresh: Flag,
     /// With all that has to come or go for it.
@@ -161,7 +161,7 @@ impl Function for ListUpgrades {
     }
 }
 
-/// Whether a newer version of a package could be installed. The lists are taken as they are.
+/// Whether a newer version of a package is available. The package lists are not refreshed.
 ///
 /// ```text
 /// rocksalt '*' pkg.upgrade_available bash
@@ -170,8 +170,8 @@ impl Function for ListUpgrades {
 pub struct UpgradeAvailable {
     /// The package.
     name: String,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -196,8 +196,8 @@ impl Function for UpgradeAvailable {
 /// ```
 #[function("pkg.list_holds", reads)]
 pub struct ListHolds {
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -209,13 +209,13 @@ impl Function for ListHolds {
     }
 }
 
-/// The versions of packages that could be installed, the newest first.
+/// The available versions of packages, the newest first.
 ///
 /// ```text
 /// rocksalt '*' pkg.list_repo_pkgs bash
 /// rocksalt '*' pkg.list_repo_pkgs bash zsh
 /// ```
-#[function("pkg.list_repo_pkgs", reads)]
+#[function("pkg.list_repo_pkgs", changes)]
 pub struct ListRepoPkgs {
     /// Names.
     #[rest]
@@ -240,7 +240,7 @@ impl Function for ListRepoPkgs {
     }
 }
 
-/// The name of a package without an architecture that goes without saying.
+/// The name of a package without the machine's own architecture.
 ///
 /// ```text
 /// rocksalt '*' pkg.normalize_name zsh:amd64

@@ -50,8 +50,8 @@ pub struct ListPkgs {
     removed: Flag,
     /// Instead those that are there, but marked to be purged (apt).
     purge_desired: Flag,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -82,8 +82,8 @@ pub struct Version {
     names: Vec<String>,
     /// Versions as lists, not as texts with commas.
     versions_as_list: bool,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -114,7 +114,7 @@ impl Function for Version {
     }
 }
 
-/// The newest version of a package that could be installed; an empty text if the installed one is it.
+/// The newest available version of a package; an empty text if it is installed.
 ///
 /// ```text
 /// rocksalt '*' pkg.latest_version bash

@@ -50,7 +50,7 @@ pub trait Provider: Sync {
     /// All versions of each that could be installed, the newest first.
     fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions>;
 
-    /// What an upgrade would bring: names and new versions.
+    /// The packages that an upgrade would change, with their new versions.
     fn upgrades(
         &self,
         machine: &dyn Probe,

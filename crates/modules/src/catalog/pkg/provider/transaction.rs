@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// A list, or a text with commas.
+/// A list, or a comma-separated text.
 fn words(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::List(items)) => items.iter().map(ToString::to_string).collect(),

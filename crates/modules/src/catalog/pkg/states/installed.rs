@@ -45,11 +45,11 @@ pub struct Installed {
     /// The repository (of apt: the release) to take them from.
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
-    /// Take packages that nobody has signed.
+    /// Accept unsigned packages.
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
-    /// Taken and ignored: nothing is suggested.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: nothing is suggested.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     skip_suggestions: Value,
     /// Several packages, each a name or `{name: version}`, in one transaction.
     pkgs: Value,
@@ -60,10 +60,10 @@ pub struct Installed {
     /// Not there: files of packages are not verified.
     pkg_verify: Value,
     /// Belongs to `pkg_verify`.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     ignore_types: Value,
-    /// Taken and ignored: a name is found with and without its architecture.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: a name is found with and without its architecture.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     normalize: Value,
     /// Compare versions without what stands before a colon; unless told, where the request has no colon.
     ignore_epoch: Value,
@@ -73,7 +73,7 @@ pub struct Installed {
     update_holds: Flag,
     /// Hold them (`True`), or let them go (`False`).
     hold: Value,
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
     /// What is recommended comes along, or does not (apt).
     #[allow(dead_code, reason = "read with the other options")]

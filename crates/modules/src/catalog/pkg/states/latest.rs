@@ -34,19 +34,19 @@ pub struct Latest {
     /// The repository (of apt: the release) to take them from.
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
-    /// Take packages that nobody has signed.
+    /// Accept unsigned packages.
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// Several packages, in one transaction.
     pkgs: Value,
     /// Refused: there is nothing newer than a file.
     sources: Value,
-    /// Taken and ignored: it is for Gentoo.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: it is for Gentoo.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     watch_flags: Value,
     /// Change packages that are held, and hold them again.
     update_holds: Flag,
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
     /// What is recommended comes along, or does not (apt).
     #[allow(dead_code, reason = "read with the other options")]

@@ -30,8 +30,8 @@ pub struct Removed {
     version: Value,
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
-    /// Taken and ignored: a name is found with and without its architecture.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: a name is found with and without its architecture.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
     ignore_epoch: Value,
@@ -56,8 +56,8 @@ pub struct Purged {
     version: Value,
     /// Several packages, each a name or `{name: version}`.
     pkgs: Value,
-    /// Taken and ignored: a name is found with and without its architecture.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored: a name is found with and without its architecture.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     normalize: Value,
     /// Compare versions without what stands before a colon.
     ignore_epoch: Value,

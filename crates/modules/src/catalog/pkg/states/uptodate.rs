@@ -25,19 +25,19 @@ pub struct Uptodate {
     /// Any text.
     #[allow(dead_code, reason = "every state has one")]
     name: String,
-    /// Fetch the lists of what there is first.
+    /// Refresh the package lists first.
     refresh: Value,
     /// Only these.
     pkgs: Value,
     /// Whatever has to come or go for it may do so (apt's `dist-upgrade`).
     dist_upgrade: Flag,
-    /// Take packages that nobody has signed.
+    /// Accept unsigned packages.
     #[allow(dead_code, reason = "read with the other options")]
     skip_verify: Value,
     /// The repository (of apt: the release) to take them from.
     #[allow(dead_code, reason = "read with the other options")]
     fromrepo: Value,
-    /// Lists that are younger than this many seconds are not fetched anew.
+    /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
     /// Put the packages' configuration files over changed ones (apt).
     #[allow(dead_code, reason = "read with the other options")]

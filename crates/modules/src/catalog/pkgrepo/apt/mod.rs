@@ -36,7 +36,7 @@ pub struct Sources {
     pub files: Vec<File>,
 }
 
-/// What shall be there.
+/// What is to be there.
 #[derive(Clone, Debug, Default)]
 pub struct RepositorySpec {
     line: Line,
@@ -216,7 +216,7 @@ impl Sources {
         }
     }
 
-    /// Empties a file, and gives what stood there besides the line of this name.
+    /// Empties a file, and returns what stood there besides the line of this name.
     pub fn clean(&mut self, path: &Path, name: &str) -> Vec<String> {
         let Some(file) = self.files.iter_mut().find(|file| file.path == path) else { return Vec::new() };
         let text = file.write();

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
 
-/// Gives a database another owner or another tablespace.
+/// Changes the owner or the tablespace of a database.
 ///
 /// ```text
 /// rocksalt '*' postgres.db_alter shop owner=frank
@@ -56,7 +56,7 @@ impl Function for DbAlter {
     }
 }
 
-/// Makes a database.
+/// Creates a database.
 ///
 /// ```text
 /// rocksalt '*' postgres.db_create shop
@@ -124,7 +124,7 @@ impl Function for DbExists {
     }
 }
 
-/// All databases, with what there is to know of them.
+/// All databases, with their properties.
 ///
 /// ```text
 /// rocksalt '*' postgres.db_list
@@ -167,7 +167,7 @@ impl Function for DbRemove {
     }
 }
 
-/// Gives a database and all that users have made in it to somebody.
+/// Sets the owner of a database and of all objects that users created in it.
 ///
 /// ```text
 /// rocksalt '*' postgres.owner_to shop frank
@@ -268,7 +268,7 @@ impl Function for TablespaceAlter {
     }
 }
 
-/// Makes a tablespace.
+/// Creates a tablespace.
 ///
 /// ```text
 /// rocksalt '*' postgres.tablespace_create fast /srv/fast
@@ -327,7 +327,7 @@ impl Function for TablespaceExists {
     }
 }
 
-/// All tablespaces, with what there is to know of them.
+/// All tablespaces, with their properties.
 ///
 /// ```text
 /// rocksalt '*' postgres.tablespace_list

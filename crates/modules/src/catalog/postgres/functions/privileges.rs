@@ -10,7 +10,7 @@ use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
 
-/// Whether a role has privileges on something, or is in a group.
+/// Whether a role has privileges on an object, or is in a group.
 ///
 /// ```text
 /// rocksalt '*' postgres.has_privileges frank orders table SELECT,INSERT maintenance_db=shop
@@ -23,9 +23,9 @@ pub struct HasPrivileges {
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     privileges: Value,
-    /// It may pass them on.
+    /// With the grant option.
     grant_option: Flag,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
@@ -45,7 +45,7 @@ impl Function for HasPrivileges {
     }
 }
 
-/// Grants privileges on something to a role; false if it has them.
+/// Grants privileges on an object to a role; false if it has them.
 ///
 /// ```text
 /// rocksalt '*' postgres.privileges_grant frank orders table SELECT,INSERT maintenance_db=shop
@@ -58,9 +58,9 @@ pub struct PrivilegesGrant {
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     privileges: Value,
-    /// It may pass them on.
+    /// With the grant option.
     grant_option: Flag,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]
@@ -85,7 +85,7 @@ impl Function for PrivilegesGrant {
     }
 }
 
-/// Who has which privileges on something, and whether they may be passed on.
+/// The privileges on an object by role, and whether they have the grant option.
 ///
 /// ```text
 /// rocksalt '*' postgres.privileges_list orders table maintenance_db=shop
@@ -117,7 +117,7 @@ impl Function for PrivilegesList {
     }
 }
 
-/// Takes privileges on something from a role; false if it has none of them.
+/// Revokes privileges on an object from a role; false if it has none of them.
 ///
 /// ```text
 /// rocksalt '*' postgres.privileges_revoke frank orders table SELECT,INSERT maintenance_db=shop
@@ -130,7 +130,7 @@ pub struct PrivilegesRevoke {
     object_name: String,
     /// `table`, `sequence`, `schema`, `tablespace`, `language`, `database`, `group` or `function`.
     object_type: String,
-    /// The privileges, with commas between them.
+    /// The privileges, separated by commas.
     privileges: Value,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]

@@ -50,7 +50,7 @@ impl RoleAttributes {
     }
 }
 
-/// Makes a group; false if it is there.
+/// Creates a group; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' postgres.group_create readers
@@ -61,7 +61,7 @@ pub struct GroupCreate {
     groupname: String,
     #[flatten]
     attributes: RoleAttributes,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     #[flatten]
     connection: FunctionConnection,
@@ -118,7 +118,7 @@ pub struct GroupUpdate {
     groupname: String,
     #[flatten]
     attributes: RoleAttributes,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     #[flatten]
     connection: FunctionConnection,
@@ -136,7 +136,7 @@ impl Function for GroupUpdate {
     }
 }
 
-/// Makes a user; false if it is there.
+/// Creates a user; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' postgres.user_create frank rolepassword=secret
@@ -149,7 +149,7 @@ pub struct UserCreate {
     attributes: RoleAttributes,
     /// Until when the password holds.
     valid_until: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     #[flatten]
     connection: FunctionConnection,
@@ -208,7 +208,7 @@ pub struct UserUpdate {
     attributes: RoleAttributes,
     /// Until when the password holds.
     valid_until: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     #[flatten]
     connection: FunctionConnection,
@@ -226,7 +226,7 @@ impl Function for UserUpdate {
     }
 }
 
-/// What there is to know of a role; null if there is none.
+/// Details of a role; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' postgres.role_get postgres
@@ -272,7 +272,7 @@ impl Function for UserExists {
     }
 }
 
-/// All roles, with what there is to know of them.
+/// All roles, with their properties.
 ///
 /// ```text
 /// rocksalt '*' postgres.user_list

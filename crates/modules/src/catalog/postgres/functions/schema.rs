@@ -13,7 +13,7 @@ use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
 
-/// Makes a schema; false if it is there.
+/// Creates a schema; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' postgres.schema_create shop sales owner=frank
@@ -146,7 +146,7 @@ impl Function for SchemaRemove {
     }
 }
 
-/// Brings a language into a database; false if it is there.
+/// Installs a language in a database; false if it is there.
 ///
 /// ```text
 /// rocksalt '*' postgres.language_create plperl shop
@@ -252,7 +252,7 @@ impl Function for LanguageRemove {
     }
 }
 
-/// The extensions that could be installed.
+/// The available extensions.
 ///
 /// ```text
 /// rocksalt '*' postgres.available_extensions
@@ -272,7 +272,7 @@ impl Function for AvailableExtensions {
     }
 }
 
-/// Brings an extension into a database, `maintenance_db`.
+/// Installs an extension in a database, `maintenance_db`.
 ///
 /// ```text
 /// rocksalt '*' postgres.create_extension hstore maintenance_db=shop
@@ -342,7 +342,7 @@ impl Function for DropExtension {
     }
 }
 
-/// What there is to know of an extension that could be installed; null if there is none.
+/// Details of an available extension; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' postgres.get_available_extension hstore
@@ -364,7 +364,7 @@ impl Function for GetAvailableExtension {
     }
 }
 
-/// What there is to know of an installed extension; null if there is none.
+/// Details of an installed extension; null if there is none.
 ///
 /// ```text
 /// rocksalt '*' postgres.get_installed_extension plpgsql

@@ -23,7 +23,7 @@ use crate::machine::{Probe, System};
 pub struct Present {
     /// The extension's name.
     name: String,
-    /// Accepted for Salt's sake: one looks first.
+    /// Accepted for compatibility with Salt: one looks first.
     if_not_exists: Option<bool>,
     /// The schema that its things are in.
     schema: Option<String>,
@@ -103,7 +103,7 @@ impl Present {
 pub struct Absent {
     /// The extension's name.
     name: String,
-    /// Accepted for Salt's sake: one looks first.
+    /// Accepted for compatibility with Salt: one looks first.
     if_exists: Option<bool>,
     /// Refuse if something needs it.
     restrict: Option<bool>,

@@ -43,7 +43,7 @@ pub struct Present {
     password: Option<String>,
     /// Set the password in each run, without a look at what it is.
     refresh_password: Flag,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     #[flatten]
     connection: StateConnection,

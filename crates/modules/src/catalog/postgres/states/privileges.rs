@@ -1,4 +1,4 @@
-//! `postgres_privileges`: what roles may do.
+//! `postgres_privileges`: privileges of roles.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -34,7 +34,7 @@ pub struct Present {
     object_type: String,
     /// The privileges: a list.
     privileges: Value,
-    /// It may pass them on.
+    /// With the grant option.
     grant_option: Option<bool>,
     /// The schema that tables, sequences and functions are in.
     #[default("public")]

@@ -1,4 +1,4 @@
-//! `postgres_tablespace`: where files of databases are.
+//! `postgres_tablespace`: directories for the files of databases.
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;

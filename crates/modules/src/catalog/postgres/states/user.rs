@@ -51,7 +51,7 @@ pub struct Present {
     refresh_password: Flag,
     /// Until when the password holds.
     valid_until: Option<String>,
-    /// Groups that it is in: a list, or a text with commas.
+    /// Groups that it is in: a list, or a comma-separated text.
     groups: Value,
     #[flatten]
     connection: StateConnection,

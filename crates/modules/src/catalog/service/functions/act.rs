@@ -1,4 +1,4 @@
-//! Starting and stopping services, and whether they start with the system.
+//! Functions that start, stop, enable and disable services.
 
 use rocksalt_core::Map;
 use rocksalt_macros::{arguments, function};
@@ -19,8 +19,8 @@ pub struct Acting {
     unmask: Flag,
     /// Remove a mask that lasts until the next boot first.
     unmask_runtime: Flag,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -45,7 +45,7 @@ impl Acting {
     }
 }
 
-/// Makes a service not start with the system.
+/// Disables a service: it doesn't start at boot.
 ///
 /// ```text
 /// rocksalt '*' service.disable sshd
@@ -53,7 +53,7 @@ impl Acting {
 #[function("service.disable", changes, call = Acting::set_boot(false) -> bool)]
 pub struct Disable(Acting);
 
-/// Makes a service start with the system.
+/// Enables a service: it starts at boot.
 ///
 /// ```text
 /// rocksalt '*' service.enable sshd
@@ -61,7 +61,7 @@ pub struct Disable(Acting);
 #[function("service.enable", changes, call = Acting::set_boot(true) -> bool)]
 pub struct Enable(Acting);
 
-/// Makes a service read its configuration anew, or restarts it if it can't.
+/// Reloads a service's configuration, or restarts it if it can't reload.
 ///
 /// ```text
 /// rocksalt '*' service.force_reload sshd
@@ -69,7 +69,7 @@ pub struct Enable(Acting);
 #[function("service.force_reload", changes, call = Acting::act(ServiceAction::ForceReload) -> bool)]
 pub struct ForceReload(Acting);
 
-/// Stops a service and starts it again, as two things.
+/// Stops a service and starts it again, in two steps.
 ///
 /// ```text
 /// rocksalt '*' service.full_restart sshd
@@ -77,7 +77,7 @@ pub struct ForceReload(Acting);
 #[function("service.full_restart", changes, call = Acting::act(ServiceAction::FullRestart) -> bool)]
 pub struct FullRestart(Acting);
 
-/// Makes a service read its configuration anew.
+/// Reloads a service's configuration.
 ///
 /// ```text
 /// rocksalt '*' service.reload sshd

@@ -1,4 +1,4 @@
-//! All services, or all of a kind.
+//! Functions that list services.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;
@@ -28,7 +28,7 @@ fn at_boot(machine: &dyn System, wanted: Boot) -> Result<Vec<String>> {
 #[function("service.get_all", reads, call = all -> Vec<String>)]
 pub struct GetAll {}
 
-/// The services that don't start with the system.
+/// The disabled services.
 ///
 /// ```text
 /// rocksalt '*' service.get_disabled
@@ -36,7 +36,7 @@ pub struct GetAll {}
 #[function("service.get_disabled", reads, call = at_boot(Boot::Disabled) -> Vec<String>)]
 pub struct GetDisabled {}
 
-/// The services that start with the system.
+/// The enabled services.
 ///
 /// ```text
 /// rocksalt '*' service.get_enabled
@@ -44,7 +44,7 @@ pub struct GetDisabled {}
 #[function("service.get_enabled", reads, call = at_boot(Boot::Enabled) -> Vec<String>)]
 pub struct GetEnabled {}
 
-/// The services that run.
+/// The running services.
 ///
 /// ```text
 /// rocksalt '*' service.get_running
@@ -85,7 +85,7 @@ impl Function for Execs {
     }
 }
 
-/// All that systemd knows of a service.
+/// All properties that systemd has of a service.
 ///
 /// ```text
 /// rocksalt '*' service.show sshd

@@ -1,4 +1,4 @@
-//! Forbidding services to start, and having systemd read its files anew.
+//! Functions that mask services, and reload systemd's unit files.
 
 use rocksalt_macros::{arguments, function};
 
@@ -36,7 +36,7 @@ impl Masking {
     }
 }
 
-/// Forbids a service to start, by whomever; with systemd only.
+/// Masks a service, so that it can't be started; with systemd only.
 ///
 /// ```text
 /// rocksalt '*' service.mask sshd
@@ -45,15 +45,15 @@ impl Masking {
 #[function("service.mask", changes, call = Masking::set(true) -> bool)]
 pub struct Mask(Masking);
 
-/// Whether a service is forbidden to start.
+/// Whether a service is masked.
 ///
 /// ```text
 /// rocksalt '*' service.masked sshd
 /// ```
-#[function("service.masked", changes, call = Masking::masked -> bool)]
+#[function("service.masked", reads, call = Masking::masked -> bool)]
 pub struct Masked(Masking);
 
-/// Allows a service to start again.
+/// Unmasks a service.
 ///
 /// ```text
 /// rocksalt '*' service.unmask sshd
@@ -61,7 +61,7 @@ pub struct Masked(Masking);
 #[function("service.unmask", changes, call = Masking::set(false) -> bool)]
 pub struct Unmask(Masking);
 
-/// Has systemd read its unit files anew. Functions and states of `service` do so themselves where it is needed.
+/// Makes systemd reload its unit files. Functions and states of `service` do so themselves where it is needed.
 ///
 /// ```text
 /// rocksalt '*' service.systemctl_reload

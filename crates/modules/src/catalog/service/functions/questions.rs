@@ -1,4 +1,4 @@
-//! What a service does now.
+//! Functions that query one service.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
@@ -14,8 +14,8 @@ use crate::text::glob;
 pub struct Service {
     /// The name.
     name: String,
-    /// Taken and ignored.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    /// Accepted and ignored.
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
@@ -37,7 +37,7 @@ impl Service {
 #[function("service.available", reads, call = Service::is_available(true) -> bool)]
 pub struct Available(Service);
 
-/// Whether a service does not start with the system.
+/// Whether a service is disabled: it doesn't start at boot.
 ///
 /// ```text
 /// rocksalt '*' service.disabled sshd
@@ -45,7 +45,7 @@ pub struct Available(Service);
 #[function("service.disabled", reads, call = Service::is_enabled(false) -> bool)]
 pub struct Disabled(Service);
 
-/// Whether a service starts with the system.
+/// Whether a service is enabled: it starts at boot.
 ///
 /// ```text
 /// rocksalt '*' service.enabled sshd
@@ -77,7 +77,7 @@ impl Function for Offline {
     }
 }
 
-/// Whether a service runs; for a pattern, a map of all that fit.
+/// Whether a service runs; for a pattern, a map of all that match.
 ///
 /// ```text
 /// rocksalt '*' service.status sshd

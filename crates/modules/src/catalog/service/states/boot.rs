@@ -1,4 +1,4 @@
-//! Whether a service starts with the system: what several states do beside their own work.
+//! Whether a service starts at boot: what several states do besides their own work.
 
 use super::super::{Provider, ServiceOptions};
 use crate::Result;

@@ -1,4 +1,4 @@
-//! `service.dead`: it does not run.
+//! `service.dead`: a service that doesn't run.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

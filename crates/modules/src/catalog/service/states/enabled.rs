@@ -1,4 +1,4 @@
-//! `service.enabled` and `service.disabled`: whether it starts with the system.
+//! `service.enabled` and `service.disabled`: whether a service starts at boot.
 
 use rocksalt_macros::state;
 

@@ -1,4 +1,4 @@
-//! `service.masked` and `service.unmasked`: whether it may start at all.
+//! `service.masked` and `service.unmasked`: whether a service can be started at all.
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;
@@ -11,7 +11,7 @@ use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
 
-/// Makes sure that a service can't be started, by whomever. With systemd only.
+/// Makes sure that a service is masked and can't be started. With systemd only.
 ///
 /// ```yaml
 /// telnetd:
@@ -41,7 +41,7 @@ pub struct Unmasked {
     runtime: Flag,
 }
 
-/// What is to be masked, or no longer.
+/// The service to mask or unmask.
 struct Mask<'a> {
     name: &'a str,
     runtime: bool,

@@ -1,4 +1,4 @@
-//! `service`'s states: what services shall do.
+//! `service`'s states: whether services run and start at boot.
 
 mod boot;
 mod dead;

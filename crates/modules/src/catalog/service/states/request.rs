@@ -1,4 +1,4 @@
-//! What several states of `service` are told.
+//! The arguments that several states of `service` share.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `service.running`: it runs.
+//! `service.running`: a service that runs.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;

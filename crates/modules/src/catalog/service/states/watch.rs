@@ -12,7 +12,7 @@ use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
 
-/// What is to be done to a running service.
+/// The action on a running service.
 pub fn on_change(reload: bool, force: bool, full_restart: bool) -> ServiceAction {
     match (reload, force, full_restart) {
         (true, true, _) => ServiceAction::ForceReload,

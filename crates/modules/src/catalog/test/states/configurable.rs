@@ -1,4 +1,4 @@
-//! `test.configurable_test_state`: ends as it is told to.
+//! `test.configurable_test_state`: ends with the requested result.
 
 use std::path::Path;
 

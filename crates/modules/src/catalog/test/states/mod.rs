@@ -1,4 +1,4 @@
-//! `test`'s states: they change nothing, and say what they are told to say.
+//! `test`'s states: they change nothing, and return the requested result.
 
 mod check_pillar;
 mod configurable;
@@ -159,7 +159,7 @@ pub struct ShowNotification {
     /// What to say.
     text: Value,
     /// Anything.
-    #[allow(dead_code, reason = "taken for Salt's sake")]
+    #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     kwargs: Map,
 }
 
