@@ -9,7 +9,7 @@ use rocksalt_core::frame::{Message, RequestId, Stream};
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, CallLog, Host, Pipe, Probe, Running, Signal, Sink, Stop};
+use rocksalt_modules::machine::{ActiveCall, Base, CallLog, HostSystem, Pipe, Probe, Signal, Sink, StopSignal};
 
 use crate::controller_client::{ControllerClient, StreamSender};
 use crate::kept_calls::{self, CallNote, CallStatus};
@@ -69,7 +69,7 @@ impl RunningCalls {
     }
 
     /// Sends SIGTERM or SIGKILL to the processes that the call started.
-    pub fn stop(&self, id: RequestId, how: Stop) {
+    pub fn stop(&self, id: RequestId, how: StopSignal) {
         if let Some(call) = self.running().get(&id) {
             call.signal.stop(how);
         }
@@ -78,7 +78,7 @@ impl RunningCalls {
     /// Stops a call whose result nobody waits for, unless it is kept.
     pub fn abandon(&self, id: RequestId) {
         if let Some(call) = self.running().get(&id).filter(|call| !call.keep) {
-            call.signal.stop(Stop::Term);
+            call.signal.stop(StopSignal::Term);
         }
     }
 
@@ -90,26 +90,26 @@ impl RunningCalls {
     /// end, and their processes are killed if they do not.
     pub fn drain(&self) {
         let end = Instant::now() + GRACE;
-        let mut how = Some(Stop::Term);
+        let mut how = Some(StopSignal::Term);
         loop {
             let (kept, others): (Vec<RunningCall>, Vec<RunningCall>) =
                 self.running().values().cloned().partition(|call| call.keep);
             if kept.is_empty() && (others.is_empty() || how.is_none()) {
                 return;
             }
-            if how == Some(Stop::Kill) && Instant::now() > end {
-                others.iter().for_each(|call| call.signal.stop(Stop::Kill));
+            if how == Some(StopSignal::Kill) && Instant::now() > end {
+                others.iter().for_each(|call| call.signal.stop(StopSignal::Kill));
                 how = None;
             }
-            if how == Some(Stop::Term) {
-                others.iter().for_each(|call| call.signal.stop(Stop::Term));
-                how = Some(Stop::Kill);
+            if how == Some(StopSignal::Term) {
+                others.iter().for_each(|call| call.signal.stop(StopSignal::Term));
+                how = Some(StopSignal::Kill);
             }
             for call in &kept {
                 let note = call.note.lock().unwrap_or_else(PoisonError::into_inner);
                 match note.as_ref().and_then(CallNote::requested_signal) {
-                    Some(9) => call.signal.stop(Stop::Kill),
-                    Some(_) => call.signal.stop(Stop::Term),
+                    Some(9) => call.signal.stop(StopSignal::Kill),
+                    Some(_) => call.signal.stop(StopSignal::Term),
                     None => {}
                 }
             }
@@ -117,8 +117,8 @@ impl RunningCalls {
         }
     }
 
-    fn create_host(&self, id: RequestId, call: &Call) -> Arc<Host> {
-        let running = Running {
+    fn create_host(&self, id: RequestId, call: &Call) -> Arc<HostSystem> {
+        let running = ActiveCall {
             job: call.job,
             function: call.function.clone(),
             args: call.args.clone(),
@@ -157,7 +157,7 @@ impl RunningCalls {
         host
     }
 
-    fn run(&self, id: RequestId, call: Call, host: Arc<Host>, running_call: &RunningCall) {
+    fn run(&self, id: RequestId, call: Call, host: Arc<HostSystem>, running_call: &RunningCall) {
         if let Some(job) = call.job.filter(|_| call.keep) {
             match CallNote::begin(job, &call.target, &call.function, call.function == RESUME) {
                 Ok(note) => *running_call.note.lock().unwrap_or_else(PoisonError::into_inner) = note,
@@ -186,7 +186,7 @@ impl RunningCalls {
     }
 
     /// Tells the controller that the machine reboots in the middle of a run, then reboots it.
-    fn reboot(&self, id: RequestId, result: Return, announced: Map, host: &Arc<Host>) {
+    fn reboot(&self, id: RequestId, result: Return, announced: Map, host: &Arc<HostSystem>) {
         let message = announced.get("message").and_then(Value::as_str).map(str::to_owned);
         // A controller that does not hear of it could not resume: then there is no reboot.
         if self.link.send(id, Message::Return(Box::new(Return { value: announced.into(), ..result }))) {
@@ -209,7 +209,7 @@ impl RunningCalls {
 }
 
 /// Runs the function that a call names.
-fn run_function(call: Call, host: &Arc<Host>) -> Return {
+fn run_function(call: Call, host: &Arc<HostSystem>) -> Return {
     let found = |map: Map| Return { value: map.into(), retcode: 0, problem: None };
     match call.function.as_str() {
         COMPILE_PILLAR => {

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use rocksalt_core::JobId;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
-use rocksalt_modules::machine::Running;
+use rocksalt_modules::machine::ActiveCall;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::private_files;
@@ -159,11 +159,11 @@ fn status_in(directory: &Path, job: JobId, target: &str) -> CallStatus {
 }
 
 /// Calls that other agents run on this machine, for `saltutil.running`.
-pub fn other_agents_calls() -> Vec<Running> {
+pub fn other_agents_calls() -> Vec<ActiveCall> {
     directories().flat_map(|directory| calls_in(&directory, std::process::id())).collect()
 }
 
-fn calls_in(directory: &Path, own: u32) -> Vec<Running> {
+fn calls_in(directory: &Path, own: u32) -> Vec<ActiveCall> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let notes = entries.map(|entry| entry.path()).filter(|path| path.extension().is_none());
     let running = notes.filter_map(|path| {
@@ -174,7 +174,7 @@ fn calls_in(directory: &Path, own: u32) -> Vec<Running> {
         let text = String::from_utf8(private_files::read(&path).ok()?).ok()?;
         let (process, function) = text.trim_end().split_once('\n')?;
         let others = process != own.to_string();
-        others.then(|| Running { job, function: function.to_owned(), args: Vec::new(), since })
+        others.then(|| ActiveCall { job, function: function.to_owned(), args: Vec::new(), since })
     });
     running.collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rocksalt_core::call::{Call, Return};
 use rocksalt_core::link::AgentKind;
 use rocksalt_core::{Map, Value};
-use rocksalt_modules::machine::{Host, Probe};
+use rocksalt_modules::machine::{HostSystem, Probe};
 use rocksalt_modules::{Error, Result};
 
 pub const AGENT_KIND: AgentKind = AgentKind::Small;
@@ -15,7 +15,7 @@ pub const AGENT_KIND: AgentKind = AgentKind::Small;
 pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
 
 /// No function of the small agent reads the controller's files or the pillar.
-pub fn attach_services(_: &Arc<Host>, _: Option<ProgressListener>, _: Option<Map>) {}
+pub fn attach_services(_: &Arc<HostSystem>, _: Option<ProgressListener>, _: Option<Map>) {}
 
 /// Nor at grains.
 pub fn grains(_: &dyn Probe) -> Map {
@@ -24,29 +24,29 @@ pub fn grains(_: &dyn Probe) -> Map {
 
 /// There are no runs of states that could overlap.
 pub fn with_state_lock(
-    host: &Arc<Host>,
+    host: &Arc<HostSystem>,
     call: Call,
-    run: fn(Call, &Arc<Host>) -> Return,
+    run: fn(Call, &Arc<HostSystem>) -> Return,
 ) -> std::result::Result<Return, Return> {
     Ok(run(call, host))
 }
 
-pub fn compile_pillar(_: &Arc<Host>, _: &Map) -> Result<Map> {
+pub fn compile_pillar(_: &Arc<HostSystem>, _: &Map) -> Result<Map> {
     Err(no_states())
 }
 
-pub fn step_outputs(_: &Arc<Host>, _: &[Value]) -> Result<Map> {
+pub fn step_outputs(_: &Arc<HostSystem>, _: &[Value]) -> Result<Map> {
     Err(no_states())
 }
 
 /// Nothing here reboots a machine.
-pub fn announced_reboot(_: &Host, _: &Return) -> Option<Map> {
+pub fn announced_reboot(_: &HostSystem, _: &Return) -> Option<Map> {
     None
 }
 
-pub fn reboot(_: &Arc<Host>, _: Option<&str>) {}
+pub fn reboot(_: &Arc<HostSystem>, _: Option<&str>) {}
 
-pub fn resume(_: &Arc<Host>, _: &Map) -> Return {
+pub fn resume(_: &Arc<HostSystem>, _: &Map) -> Return {
     no_states().problem().into()
 }
 

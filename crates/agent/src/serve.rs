@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rocksalt_core::frame::{Decoder, Error, FIRST_ASK, Hello, LINK, Message, PROTOCOL};
-use rocksalt_modules::machine::{Base, Stop};
+use rocksalt_modules::machine::{Base, StopSignal};
 
 use crate::calls::RunningCalls;
 use crate::install_directory;
@@ -94,8 +94,8 @@ fn dispatch_frames(
             (Message::Call(call), Some(calls)) if frame.id != LINK && frame.id < FIRST_ASK => {
                 calls.start(frame.id, *call);
             }
-            (Message::Cancel, Some(calls)) => calls.stop(frame.id, Stop::Term),
-            (Message::Kill, Some(calls)) => calls.stop(frame.id, Stop::Kill),
+            (Message::Cancel, Some(calls)) => calls.stop(frame.id, StopSignal::Term),
+            (Message::Kill, Some(calls)) => calls.stop(frame.id, StopSignal::Kill),
             (Message::Abandon, Some(calls)) => calls.abandon(frame.id),
             (Message::Stored { job, target }, Some(_)) => kept_calls::forget(job, &target),
             (message @ (Message::Answer(_) | Message::Data(_) | Message::Credit(_)), Some(_)) => {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::{JobId, Value};
-use rocksalt_modules::machine::{Host, Probe};
+use rocksalt_modules::machine::{HostSystem, Probe};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::private_files;
@@ -36,7 +36,7 @@ impl Drop for StateLock {
 impl StateLock {
     /// Gets the lock; waits for it with `queue`. `None` if no directory can hold the file: then the run goes without.
     /// A dry run writes nothing, not even here: if there is no file, nobody has the lock.
-    pub fn acquire(host: &Host, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
+    pub fn acquire(host: &HostSystem, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
         let Some(mut file) = open(dry) else { return Ok(None) };
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if !queue {

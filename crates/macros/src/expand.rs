@@ -121,7 +121,7 @@ fn read(item: &ItemStruct, given: &[Given]) -> TokenStream {
             }
 
             #[cfg(feature = "docs")]
-            fn describe(_into: &mut ::std::vec::Vec<crate::catalog::description::Argument>) {
+            fn describe(_into: &mut ::std::vec::Vec<crate::catalog::description::ArgumentDescription>) {
                 #(#described)*
             }
         }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rocksalt_core::{Call, Map, Value, json, yaml};
-use rocksalt_modules::machine::{Base, NoController, Running};
+use rocksalt_modules::machine::{ActiveCall, Base, NoController};
 use rocksalt_modules::{catalog, grains};
 
 fn main() {
-    let running = Running { job: None, function: "grains.items".into(), args: Vec::new(), since: 0.0 };
+    let running = ActiveCall { job: None, function: "grains.items".into(), args: Vec::new(), since: 0.0 };
     let host = Arc::new(Base::new(None)).begin(running, Map::new(), Box::new(NoController), None);
     let mut words = std::env::args().skip(1);
     let Some(function) = words.next() else {

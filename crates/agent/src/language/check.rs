@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value, nearest};
 use rocksalt_modules::Result;
-use rocksalt_modules::catalog::{self, Outcome};
-use rocksalt_modules::machine::{EntryKind, Host, Probe, StateRequest};
+use rocksalt_modules::catalog::{self, FunctionOutcome};
+use rocksalt_modules::machine::{EntryKind, HostSystem, Probe, StateRequest};
 use rocksalt_sls::{Chunk, Low, SlsFault, SlsSelection};
 
 use super::compile_context::{CatalogStates, CompileContext};
@@ -16,7 +16,7 @@ use crate::states;
 ///
 /// `{"files": …, "states": …, "errors": […], "warnings": […]}`. Without names: all files of the
 /// environment, and what the top file gives this machine.
-pub fn check(host: &Arc<Host>, context: &CompileContext, request: &StateRequest) -> Result<Outcome> {
+pub fn check(host: &Arc<HostSystem>, context: &CompileContext, request: &StateRequest) -> Result<FunctionOutcome> {
     let saltenv = request.saltenv.as_deref().unwrap_or("base");
     let all = request.sls.is_empty();
     let names = if all { sls_names(host, saltenv)? } else { request.sls.clone() };
@@ -44,7 +44,7 @@ pub fn check(host: &Arc<Host>, context: &CompileContext, request: &StateRequest)
 }
 
 /// All state files but the top file.
-fn sls_names(host: &Host, saltenv: &str) -> Result<Vec<String>> {
+fn sls_names(host: &HostSystem, saltenv: &str) -> Result<Vec<String>> {
     let entries = host.tree().entries(saltenv)?;
     let files = entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
     let names = files.filter_map(|entry| entry.path.strip_suffix(".sls"));
@@ -102,7 +102,7 @@ impl CheckReport {
         }
     }
 
-    fn into_outcome(mut self, files: usize) -> Outcome {
+    fn into_outcome(mut self, files: usize) -> FunctionOutcome {
         let covered = std::mem::take(&mut self.covered);
         for (name, faults) in std::mem::take(&mut self.loose) {
             if !covered.contains(&name) {
@@ -119,7 +119,7 @@ impl CheckReport {
         answer.insert("states", self.steps.len());
         answer.insert("errors", shown(&self.errors));
         answer.insert("warnings", shown(&self.warnings));
-        Outcome { value: answer.into(), retcode: i32::from(!self.errors.is_empty()) }
+        FunctionOutcome { value: answer.into(), retcode: i32::from(!self.errors.is_empty()) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rocksalt_core::{Call, Map, Value};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Command, EntryKind, Host, Probe, System};
+use rocksalt_modules::machine::{Command, EntryKind, HostSystem, Probe, System};
 use rocksalt_sls::{ChangedArgument, CompileInputs, Decryptor, FileSources, StateCatalog, TemplateFunctions};
 
 /// A module of Salt with a watch function that is not here yet: a state file means the same everywhere.
@@ -25,12 +25,16 @@ pub struct CompileContext {
 }
 
 impl CompileContext {
-    pub fn of(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> Result<CompileContext> {
+    pub fn of(host: &Arc<HostSystem>, saltenv: Option<String>, pillarenv: Option<String>) -> Result<CompileContext> {
         Ok(CompileContext { pillar: host.pillar()?, ..CompileContext::without_pillar(host, saltenv, pillarenv) })
     }
 
     /// For compiling a pillar, when there is none yet.
-    pub fn without_pillar(host: &Arc<Host>, saltenv: Option<String>, pillarenv: Option<String>) -> CompileContext {
+    pub fn without_pillar(
+        host: &Arc<HostSystem>,
+        saltenv: Option<String>,
+        pillarenv: Option<String>,
+    ) -> CompileContext {
         let mut options = host.options().clone();
         for (key, value) in [("saltenv", &saltenv), ("pillarenv", &pillarenv)] {
             if let Some(value) = value {
@@ -79,7 +83,7 @@ impl CompileContext {
 
 /// Gives the compiler access to the host: files, functions, decryption and what template filters read.
 pub struct HostBridge {
-    pub host: Arc<Host>,
+    pub host: Arc<HostSystem>,
     /// Options that were set for this run.
     run_options: RefCell<Map>,
 }

@@ -17,8 +17,8 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::link::AgentKind;
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{Event, Map, Value};
-use rocksalt_modules::catalog::{self, Outcome};
-use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, Template};
+use rocksalt_modules::catalog::{self, FunctionOutcome};
+use rocksalt_modules::machine::{HostSystem, Probe, StateRequest, StateVerb, Template};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::fault::{SlsFault, SlsFaultKind};
 use rocksalt_sls::render::{self, RenderRequest};
@@ -42,15 +42,15 @@ pub const AGENT_KIND: AgentKind = AgentKind::Whole;
 type MapListener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
 /// Gives a host the controller's files, its pillar, templates and runs of states.
-pub fn attach_services(host: &Arc<Host>, progress: Option<ProgressListener>, pillar: Option<Map>) {
+pub fn attach_services(host: &Arc<HostSystem>, progress: Option<ProgressListener>, pillar: Option<Map>) {
     services::attach(host, progress, pillar);
 }
 
 /// Runs a call; a run of states gets the lock that keeps other runs off the machine.
 pub fn with_state_lock(
-    host: &Arc<Host>,
+    host: &Arc<HostSystem>,
     mut call: Call,
-    run: fn(Call, &Arc<Host>) -> Return,
+    run: fn(Call, &Arc<HostSystem>) -> Return,
 ) -> std::result::Result<Return, Return> {
     let is_run = catalog::is_run(&call.function);
     let resumes = call.function == RESUME && call.keep;
@@ -71,7 +71,11 @@ pub fn with_state_lock(
 }
 
 /// Serves a request of `state.*`: compiles, and then shows or runs the result.
-pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: MapListener<'_>) -> Result<Outcome> {
+pub fn run_request(
+    host: &Arc<HostSystem>,
+    request: &StateRequest,
+    progress: MapListener<'_>,
+) -> Result<FunctionOutcome> {
     let mut context = CompileContext::of(host, request.saltenv.clone(), request.pillarenv.clone())?;
     if request.test {
         context.set_option("test", true);
@@ -84,7 +88,7 @@ pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: MapListen
         }
         None => {}
     }
-    let show = |value: Value| Ok(Outcome { value, retcode: 0 });
+    let show = |value: Value| Ok(FunctionOutcome { value, retcode: 0 });
     match request.verb {
         StateVerb::Check => return check::check(host, &context, request),
         StateVerb::ShowTop => {
@@ -118,9 +122,9 @@ pub fn run_request(host: &Arc<Host>, request: &StateRequest, progress: MapListen
 }
 
 /// Salt's result for states that did not compile: a list of texts.
-fn not_compiled(faults: Vec<SlsFault>) -> Result<Outcome> {
+fn not_compiled(faults: Vec<SlsFault>) -> Result<FunctionOutcome> {
     let texts: Vec<Value> = faults.iter().map(|fault| fault.report().into()).collect();
-    Ok(Outcome { value: texts.into(), retcode: 1 })
+    Ok(FunctionOutcome { value: texts.into(), retcode: 1 })
 }
 
 fn top_value(top: rocksalt_sls::top::TopMatches) -> Value {
@@ -138,7 +142,7 @@ fn compile_high(context: &CompileContext, request: &StateRequest) -> Result<std:
     })
 }
 
-fn send_warnings(host: &Host, high: &High) {
+fn send_warnings(host: &HostSystem, high: &High) {
     for warning in &high.warnings {
         let mut data = Map::new();
         data.insert("hint", warning.hint.clone());
@@ -152,12 +156,12 @@ fn saltenv(request: &StateRequest) -> &str {
 }
 
 fn run_low(
-    host: &Arc<Host>,
+    host: &Arc<HostSystem>,
     context: &CompileContext,
     request: &StateRequest,
     low: Low,
     progress: MapListener<'_>,
-) -> Result<Outcome> {
+) -> Result<FunctionOutcome> {
     let flag = |key: &str| context.options().get(key).is_some_and(Value::truth);
     let options = RunOptions {
         test: request.test || flag("test"),
@@ -206,9 +210,9 @@ fn step_value(tag: &str, result: &Map) -> Value {
     short.into()
 }
 
-fn outcome_of(results: Map) -> Outcome {
+fn outcome_of(results: Map) -> FunctionOutcome {
     let failed = results.values().any(|result| result.walk("result", ":") == Some(&Value::Bool(false)));
-    Outcome { value: results.into(), retcode: if failed { 2 } else { 0 } }
+    FunctionOutcome { value: results.into(), retcode: if failed { 2 } else { 0 } }
 }
 
 /// How many steps run at once where a mode allows it.
@@ -241,7 +245,7 @@ fn mode(context: &CompileContext, request: &StateRequest) -> Result<OrderMode> {
 }
 
 /// Salt's result for a highstate that has nothing for this machine: a step that failed, not an error.
-fn nothing_to_do(request: &StateRequest, faults: &[SlsFault]) -> Option<Outcome> {
+fn nothing_to_do(request: &StateRequest, faults: &[SlsFault]) -> Option<FunctionOutcome> {
     let [fault] = faults else { return None };
     if request.verb != StateVerb::Apply || fault.kind != SlsFaultKind::NoTopMatch {
         return None;
@@ -253,7 +257,7 @@ fn nothing_to_do(request: &StateRequest, faults: &[SlsFault]) -> Option<Outcome>
     result.insert("changes", Map::new());
     result.insert("__run_num__", 0i64);
     let results = Map::from_iter([("no_|-states_|-states_|-None".into(), result.into())]);
-    Some(Outcome { value: results.into(), retcode: 2 })
+    Some(FunctionOutcome { value: results.into(), retcode: 2 })
 }
 
 /// The high data of `state.single`.
@@ -287,18 +291,18 @@ fn high_of_low(low: &Value) -> Result<Value> {
 }
 
 /// Renders a template of a file to text. A first line `#!…` is part of the text.
-pub fn render_text(host: &Arc<Host>, template: &Template<'_>) -> Result<String> {
+pub fn render_text(host: &Arc<HostSystem>, template: &Template<'_>) -> Result<String> {
     match render_template(host, template, false)? {
         Value::String(text) => Ok(text),
         other => Err(Error::failed(format!("{} renders to {}, not to a text", template.source, other.kind()))),
     }
 }
 
-pub fn render_data(host: &Arc<Host>, template: &Template<'_>) -> Result<Value> {
+pub fn render_data(host: &Arc<HostSystem>, template: &Template<'_>) -> Result<Value> {
     render_template(host, template, true)
 }
 
-fn render_template(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> Result<Value> {
+fn render_template(host: &Arc<HostSystem>, template: &Template<'_>, shebang: bool) -> Result<Value> {
     let context = CompileContext::of(host, Some(template.saltenv.to_owned()), None)?;
     let file = RenderRequest {
         contents: template.text.as_bytes().into(),
@@ -321,7 +325,7 @@ fn render_template(host: &Arc<Host>, template: &Template<'_>, shebang: bool) -> 
 }
 
 /// The outputs of a step of a run here, for another target of the job.
-pub fn step_outputs(host: &Arc<Host>, args: &[Value]) -> Result<Map> {
+pub fn step_outputs(host: &Arc<HostSystem>, args: &[Value]) -> Result<Map> {
     let text = |place: usize| args.get(place).and_then(Value::as_str).unwrap_or_default();
     let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();
     states::shared_outputs::wait_for(&**host, text(0), &id, text(1))

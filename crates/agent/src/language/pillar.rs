@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::Result;
-use rocksalt_modules::machine::{Host, Probe};
+use rocksalt_modules::machine::{HostSystem, Probe};
 use rocksalt_sls::pillar::{ExternalPillar, PillarInputs};
 
 use super::compile_context::CompileContext;
 
 /// Compiles the pillar of the target that the host stands for.
-pub fn compile_pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
+pub fn compile_pillar(host: &Arc<HostSystem>, kwargs: &Map) -> Result<Map> {
     let text = |key: &str| kwargs.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let context = CompileContext::without_pillar(host, text("saltenv"), text("pillarenv"));
     let given = kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default();
@@ -32,7 +32,7 @@ pub fn compile_pillar(host: &Arc<Host>, kwargs: &Map) -> Result<Map> {
 
 /// An external pillar, which the controller reads.
 struct ControllerPillar<'a> {
-    host: &'a Arc<Host>,
+    host: &'a Arc<HostSystem>,
     number: u32,
     name: String,
 }

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rocksalt_core::Map;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Host, Probe, StateRequest, StateVerb, System};
+use rocksalt_modules::machine::{HostSystem, Probe, StateRequest, StateVerb, System};
 
 /// What the controller must know if a call paused for a reboot.
-pub fn announced_reboot(host: &Host, result: &Return) -> Option<Map> {
+pub fn announced_reboot(host: &HostSystem, result: &Return) -> Option<Map> {
     let rebooting = result.problem.as_ref().is_some_and(|problem| problem.kind == ProblemKind::Rebooting);
     rebooting.then(|| host.run_notes().reboots().announced()).flatten()
 }
 
 /// Reboots the machine. If that fails, the reason is the result of [`resume`].
-pub fn reboot(host: &Arc<Host>, message: Option<&str>) {
+pub fn reboot(host: &Arc<HostSystem>, message: Option<&str>) {
     *reboot_failure() = None;
     if let Err(error) = catalog::restart(&**host, message) {
         *reboot_failure() = Some(error.to_string());
@@ -22,7 +22,7 @@ pub fn reboot(host: &Arc<Host>, message: Option<&str>) {
 }
 
 /// Resumes a run after a reboot.
-pub fn resume(host: &Arc<Host>, kwargs: &Map) -> Return {
+pub fn resume(host: &Arc<HostSystem>, kwargs: &Map) -> Return {
     if let Some(why) = reboot_failure().clone() {
         return Problem::new(ProblemKind::Failed, why).into();
     }

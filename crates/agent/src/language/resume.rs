@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Event, Map, Problem, Value};
-use rocksalt_modules::catalog::Outcome;
-use rocksalt_modules::machine::{Host, Probe, StateRequest};
+use rocksalt_modules::catalog::FunctionOutcome;
+use rocksalt_modules::machine::{HostSystem, Probe, StateRequest};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
@@ -17,12 +17,12 @@ use crate::states::{RebootPause, RunOptions, RunResult, StepRunner};
 
 /// The outcome of a run. If it pauses for a reboot, writes its journal and tells the controller.
 pub fn finish_run(
-    host: &Arc<Host>,
+    host: &Arc<HostSystem>,
     request: &StateRequest,
     options: &RunOptions<'_>,
     low: Low,
     run: RunResult,
-) -> Result<Outcome> {
+) -> Result<FunctionOutcome> {
     let Some(pause) = run.reboot else { return Ok(outcome_of(run.results)) };
     let (wait, tag) = (pause.request.wait, pause.tag.clone());
     let mut announced = Map::new();
@@ -51,7 +51,7 @@ pub fn finish_run(
 }
 
 fn journal(
-    host: &Arc<Host>,
+    host: &Arc<HostSystem>,
     request: &StateRequest,
     options: &RunOptions<'_>,
     low: Low,
@@ -74,7 +74,7 @@ fn journal(
     }
 }
 
-fn target(host: &Host) -> String {
+fn target(host: &HostSystem) -> String {
     host.options().get("id").map(ToString::to_string).unwrap_or_default()
 }
 
@@ -88,7 +88,7 @@ pub struct Resumed {
 
 impl Resumed {
     /// Finds the journal of this call's job; `argument` has the journal's hash.
-    pub fn find(host: &Host, argument: &Value) -> Result<Resumed> {
+    pub fn find(host: &HostSystem, argument: &Value) -> Result<Resumed> {
         let text = |key: &str| argument.walk(key, ":").and_then(Value::as_str).unwrap_or_default();
         // The call itself decides which job this is, not its arguments.
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
@@ -110,9 +110,9 @@ impl Resumed {
     }
 
     /// Runs the remaining steps.
-    pub fn resume(self, host: &Arc<Host>, progress: MapListener<'_>) -> Result<Outcome> {
+    pub fn resume(self, host: &Arc<HostSystem>, progress: MapListener<'_>) -> Result<FunctionOutcome> {
         if self.probe {
-            return Ok(Outcome { value: true.into(), retcode: 0 });
+            return Ok(FunctionOutcome { value: true.into(), retcode: 0 });
         }
         // First of all: whatever happens now, the run must not resume a second time.
         std::fs::remove_file(&self.path).map_err(|error| Error::io("remove", &self.path, &error))?;
@@ -134,7 +134,7 @@ impl Resumed {
 }
 
 /// Warns the operator of earlier runs on this machine that did not finish.
-pub fn report_unfinished_runs(host: &Host) {
+pub fn report_unfinished_runs(host: &HostSystem) {
     for text in trace::interrupted_runs().into_iter().chain(unresumed_runs(host.now())) {
         // The run does not depend on it.
         let _ = host.controller().ask(Ask::Event(Event { tag: format!("warning: {text}"), data: Map::new() }));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::Call;
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Command, Host, Kind, Probe, accounts};
+use rocksalt_modules::machine::{Command, FileKind, HostSystem, Probe, accounts};
 use rocksalt_sls::TemplateMachine;
 
 use super::compile_context::HostBridge;
@@ -74,14 +74,14 @@ impl TemplateMachine for HostBridge {
     }
 }
 
-fn list(host: &Host, directory: &Path, found: &mut Vec<String>) -> Result<(), String> {
+fn list(host: &HostSystem, directory: &Path, found: &mut Vec<String>) -> Result<(), String> {
     for name in host.list(directory).map_err(|error| format!("{}: {error}", directory.display()))? {
         if found.len() >= FILES {
             return Err(format!("{} has more than {FILES} files", directory.display()));
         }
         let path = directory.join(name);
         found.push(path.to_string_lossy().into_owned());
-        if host.stat(&path, false).ok().flatten().is_some_and(|stat| stat.kind == Kind::Directory) {
+        if host.stat(&path, false).ok().flatten().is_some_and(|stat| stat.kind == FileKind::Directory) {
             list(host, &path, found)?;
         }
     }

@@ -7,7 +7,7 @@ use rocksalt_core::Value;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::sort::sort_by;
-use rocksalt_modules::machine::{EntryKind, FileTree, Host, Probe, TreeEntry, Upward};
+use rocksalt_modules::machine::{EntryKind, FileTree, HostSystem, Probe, TreeEntry, Upward};
 use rocksalt_modules::{Error, Result};
 
 use super::upgrade;
@@ -25,7 +25,7 @@ type Entries = BTreeMap<String, Arc<Vec<TreeEntry>>>;
 type FileName = (String, String);
 
 pub struct FileCache {
-    host: Weak<Host>,
+    host: Weak<HostSystem>,
     entries: OnceLock<Entries>,
     contents: Mutex<HashMap<FileName, Option<Arc<[u8]>>>>,
     hashes: Mutex<HashMap<FileName, Option<String>>>,
@@ -83,7 +83,7 @@ impl FileTree for FileCache {
 }
 
 impl FileCache {
-    pub fn new(host: Weak<Host>) -> FileCache {
+    pub fn new(host: Weak<HostSystem>) -> FileCache {
         FileCache { host, entries: OnceLock::new(), contents: Mutex::default(), hashes: Mutex::default() }
     }
 

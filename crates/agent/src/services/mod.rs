@@ -8,8 +8,10 @@ mod pillar;
 use std::sync::{Arc, Weak};
 
 use rocksalt_core::{Map, Value};
-use rocksalt_modules::catalog::Outcome;
-use rocksalt_modules::machine::{Host, Services, StateRequest, StateRunner, StateVerb, Template, TemplateRenderer};
+use rocksalt_modules::catalog::FunctionOutcome;
+use rocksalt_modules::machine::{
+    HostSystem, Services, StateRequest, StateRunner, StateVerb, Template, TemplateRenderer,
+};
 use rocksalt_modules::{Error, Result};
 
 use crate::language;
@@ -21,24 +23,24 @@ pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
 
 /// Gives a host its services. With `pillar` the controller is not asked for one: while a pillar is compiled there is
 /// none yet.
-pub fn attach(host: &Arc<Host>, progress: Option<ProgressListener>, pillar: Option<Map>) {
+pub fn attach(host: &Arc<HostSystem>, progress: Option<ProgressListener>, pillar: Option<Map>) {
     let weak = Arc::downgrade(host);
     let pillar = Arc::new(PillarCache::new(Weak::clone(&weak), pillar));
     host.set_services(Services {
         files: Arc::new(FileCache::new(Weak::clone(&weak))),
-        pillar: Arc::clone(&pillar) as Arc<dyn rocksalt_modules::machine::PillarSource>,
+        pillar: Arc::clone(&pillar) as Arc<dyn rocksalt_modules::machine::TargetPillar>,
         templates: Arc::new(HostTemplates { host: Weak::clone(&weak) }),
         states: Arc::new(HostStates { host: weak, pillar, progress }),
     });
 }
 
 /// The host that a service belongs to: it owns the service, so the way back is weak.
-fn upgrade(host: &Weak<Host>) -> Result<Arc<Host>> {
+fn upgrade(host: &Weak<HostSystem>) -> Result<Arc<HostSystem>> {
     host.upgrade().ok_or_else(Error::cancelled)
 }
 
 struct HostTemplates {
-    host: Weak<Host>,
+    host: Weak<HostSystem>,
 }
 
 impl TemplateRenderer for HostTemplates {
@@ -52,13 +54,13 @@ impl TemplateRenderer for HostTemplates {
 }
 
 struct HostStates {
-    host: Weak<Host>,
+    host: Weak<HostSystem>,
     pillar: Arc<PillarCache>,
     progress: Option<ProgressListener>,
 }
 
 impl StateRunner for HostStates {
-    fn run(&self, request: StateRequest) -> Result<Outcome> {
+    fn run(&self, request: StateRequest) -> Result<FunctionOutcome> {
         let host = upgrade(&self.host)?;
         if request.verb == StateVerb::Resume {
             let resumed = language::Resumed::find(&host, &request.argument)?;

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
-use rocksalt_modules::machine::{Host, PillarSource, Probe, StateRequest};
+use rocksalt_modules::machine::{HostSystem, Probe, StateRequest, TargetPillar};
 use rocksalt_modules::{Error, Result};
 
 pub struct PillarCache {
-    host: Weak<Host>,
+    host: Weak<HostSystem>,
     state: Mutex<PillarState>,
 }
 
@@ -22,7 +22,7 @@ struct PillarState {
 }
 
 impl PillarCache {
-    pub fn new(host: Weak<Host>, compiled: Option<Map>) -> PillarCache {
+    pub fn new(host: Weak<HostSystem>, compiled: Option<Map>) -> PillarCache {
         let state = PillarState { compiled: compiled.map(Arc::new), ..PillarState::default() };
         PillarCache { host, state: Mutex::new(state) }
     }
@@ -42,7 +42,7 @@ impl PillarCache {
     }
 }
 
-impl PillarSource for PillarCache {
+impl TargetPillar for PillarCache {
     fn pillar(&self) -> Result<Arc<Map>> {
         let mut state = self.state();
         if let Some(compiled) = &state.compiled {

@@ -8,7 +8,8 @@ use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map};
 use rocksalt_modules::Result;
 use rocksalt_modules::machine::{
-    Command, FileTree, Output, Probe, RunNotes, Running, Stat, StateRunner, Stop, System, TemplateRenderer, Upward,
+    ActiveCall, Command, FileTree, Output, Probe, RunNotes, Stat, StateRunner, StopSignal, System, TemplateRenderer,
+    Upward,
 };
 use rocksalt_sls::Chunk;
 
@@ -126,7 +127,7 @@ impl Probe for ScopedMachine<'_> {
         self.machine.log(level, module, text);
     }
 
-    fn running(&self) -> Vec<Running> {
+    fn running(&self) -> Vec<ActiveCall> {
         self.machine.running()
     }
 }
@@ -200,7 +201,7 @@ impl System for ScopedMachine<'_> {
         self.machine.states()
     }
 
-    fn stop(&self, job: JobId, how: Stop) -> bool {
+    fn stop(&self, job: JobId, how: StopSignal) -> bool {
         self.machine.stop(job, how)
     }
 }

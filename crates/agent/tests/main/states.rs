@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use rocksalt_agent::states::{RunOptions, RunProgress, RunUpdate, StepRunner};
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, FakeController, FakeServices, Host, Running, Services};
+use rocksalt_modules::machine::{ActiveCall, Base, FakeController, FakeServices, HostSystem, Services};
 use rocksalt_sls::functions::{NoDecryptor, NoFunctions};
 use rocksalt_sls::schedule::OrderMode;
 use rocksalt_sls::sources::MemorySources;
@@ -72,9 +72,9 @@ fn low_of(sls: &str, options: &Map) -> Low {
     low(high, &Known, options, &empty).unwrap_or_else(|found| faults(found))
 }
 
-fn host(options: Map, pillar: Map, controller: Arc<FakeController>) -> Host {
+fn host(options: Map, pillar: Map, controller: Arc<FakeController>) -> HostSystem {
     let base = Arc::new(Base::new(None));
-    let running = Running { job: None, function: "state.apply".into(), args: Vec::new(), since: 0.0 };
+    let running = ActiveCall { job: None, function: "state.apply".into(), args: Vec::new(), since: 0.0 };
     let host = base.begin(running, options, Box::new(Shared(controller)), None);
     host.set_services(Services::all_from(Arc::new(FakeServices::default().with_pillar(pillar))));
     host
@@ -106,7 +106,7 @@ impl rocksalt_modules::machine::Upward for Shared {
 }
 
 /// Runs all of it, and returns the results by their tags.
-fn run(low: &Low, machine: &Host, options: &RunOptions<'_>, listener: &(dyn Fn(&RunUpdate<'_>) + Sync)) -> Map {
+fn run(low: &Low, machine: &HostSystem, options: &RunOptions<'_>, listener: &(dyn Fn(&RunUpdate<'_>) + Sync)) -> Map {
     StepRunner::run(low, machine, options, listener, RunProgress::default()).results
 }
 
@@ -314,7 +314,7 @@ fn a_cancelled_run_begins_nothing() {
     let results = std::thread::scope(|scope| {
         scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
-            signal.stop(rocksalt_modules::machine::Stop::Kill);
+            signal.stop(rocksalt_modules::machine::StopSignal::Kill);
         });
         run(&low, &machine, &options(OrderMode::Ansible, false), &|_| {})
     });

@@ -8,7 +8,7 @@ use rocksalt_core::description::Nature;
 use rocksalt_core::value::{ArgumentReader, FromValueError};
 
 #[cfg(feature = "docs")]
-use super::description::Argument;
+use super::description::ArgumentDescription;
 
 /// A struct of arguments; `#[function]`, `#[state]` and `#[arguments]` implement it.
 pub trait Arguments: Sized {
@@ -19,7 +19,7 @@ pub trait Arguments: Sized {
 
     /// Adds a description of each.
     #[cfg(feature = "docs")]
-    fn describe(into: &mut Vec<Argument>);
+    fn describe(into: &mut Vec<ArgumentDescription>);
 }
 
 /// What `#[function]` says.

@@ -5,11 +5,11 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Add>(), entry::<List>(), entry::<ListAvailable>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<Add>(), entry::<List>(), entry::<ListAvailable>()];
 
 /// The beacons that are set up. Always none, as there are no beacons yet.
 ///

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::arguments::{Arguments, NAMED, StateAttributes, read, usage};
 #[cfg(feature = "docs")]
-use super::description::Description;
+use super::description::FunctionDescription;
 use super::plan::Plan;
 use super::verdict::Verdict;
 use super::{Thing, Touches};
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// states take (`require`, `unless`, `retry` …) never arrives here.
 pub trait State: Arguments + StateAttributes {
     /// How several steps of it become one, if they can.
-    const JOIN: Option<&'static Join> = None;
+    const JOIN: Option<&'static StepJoin> = None;
 
     /// Looks, and decides. There is no way to change anything here: a dry run ends with it.
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision>;
@@ -43,7 +43,7 @@ pub trait State: Arguments + StateAttributes {
 /// How steps of one state are done as one: forty packages in one transaction.
 ///
 /// On bare arguments, so that it costs the agent nothing for the states that have none.
-pub struct Join {
+pub struct StepJoin {
     /// Steps with the same key can be done together; `None`: this one can't.
     pub key: fn(&Map) -> Option<String>,
     /// The arguments of the one step that does the work of all, the first of them foremost; `None`
@@ -111,20 +111,20 @@ pub struct StateEntry {
     pub strict: bool,
     /// As [`StateAttributes::AGGREGATES`].
     pub aggregates: bool,
-    pub join: Option<&'static Join>,
-    read: fn(Map) -> Result<Box<dyn AnyState>, FromValueError>,
+    pub join: Option<&'static StepJoin>,
+    read: fn(Map) -> Result<Box<dyn DynState>, FromValueError>,
     #[cfg(feature = "docs")]
-    pub description: fn() -> Description,
+    pub description: fn() -> FunctionDescription,
 }
 
 /// A state with its arguments, whichever it is.
-trait AnyState {
+trait DynState {
     fn decide(&self, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision>;
     fn carry_out(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict>;
     fn touched(&self) -> Touches;
 }
 
-impl<S: State> AnyState for S {
+impl<S: State> DynState for S {
     fn decide(&self, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision> {
         if watched { self.watched(machine, step) } else { self.plan(machine, step) }
     }
@@ -150,7 +150,7 @@ pub const fn state<S: State + 'static>() -> StateEntry {
         join: S::JOIN,
         read: |arguments| Ok(Box::new(read::<S>(arguments)?)),
         #[cfg(feature = "docs")]
-        description: Description::of_state::<S>,
+        description: FunctionDescription::of_state::<S>,
     }
 }
 
@@ -209,7 +209,7 @@ impl StateEntry {
         self.read(bound)?.carry_out(plan, machine, step)
     }
 
-    fn read(&self, bound: Bound) -> Result<Box<dyn AnyState>> {
+    fn read(&self, bound: Bound) -> Result<Box<dyn DynState>> {
         (self.read)(bound.arguments)
             .map_err(|error| Error::arguments(format!("{}: {error}", self.name)).hint(usage(self.name)))
     }

@@ -3,11 +3,11 @@
 use rocksalt_core::{Map, Value, json, merge, yaml};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Deepcopy>(), entry::<Get>(), entry::<Merge>(), entry::<Update>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<Deepcopy>(), entry::<Get>(), entry::<Merge>(), entry::<Update>()];
 
 /// A value of a formula's `defaults.yaml` or `defaults.json`.
 ///

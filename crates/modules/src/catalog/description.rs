@@ -1,4 +1,4 @@
-//! [`Description`]: all that is known of a function or a state, for the data file of `rocksalt-catalog`.
+//! [`FunctionDescription`]: all that is known of a function or a state, for the data file of `rocksalt-catalog`.
 
 use rocksalt_core::description::{Nature, Shape};
 use rocksalt_core::value::to_value;
@@ -9,11 +9,11 @@ use super::arguments::{Arguments, FunctionAttributes, StateAttributes};
 use super::file::Flag;
 
 /// What a function or a state says of itself.
-pub struct Description {
+pub struct FunctionDescription {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
     pub doc: &'static str,
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentDescription>,
     /// The argument that takes all further positional ones.
     pub rest: &'static str,
     /// Of functions only.
@@ -21,7 +21,7 @@ pub struct Description {
 }
 
 /// An argument.
-pub struct Argument {
+pub struct ArgumentDescription {
     pub name: &'static str,
     pub doc: &'static str,
     pub shape: Shape,
@@ -31,15 +31,20 @@ pub struct Argument {
 }
 
 /// The description of one argument.
-pub fn argument<T: Described>(name: &'static str, doc: &'static str, default: Option<T>, secret: bool) -> Argument {
-    Argument { name, doc, shape: T::SHAPE, default: default.map(|value| value.shown()), secret }
+pub fn argument<T: Described>(
+    name: &'static str,
+    doc: &'static str,
+    default: Option<T>,
+    secret: bool,
+) -> ArgumentDescription {
+    ArgumentDescription { name, doc, shape: T::SHAPE, default: default.map(|value| value.shown()), secret }
 }
 
-impl Description {
-    pub fn of_function<F: Arguments + FunctionAttributes>() -> Description {
+impl FunctionDescription {
+    pub fn of_function<F: Arguments + FunctionAttributes>() -> FunctionDescription {
         let mut arguments = Vec::new();
         F::describe(&mut arguments);
-        Description {
+        FunctionDescription {
             name: F::NAME,
             aliases: F::ALIASES,
             doc: F::DOC,
@@ -50,10 +55,10 @@ impl Description {
     }
 
     /// Arguments of states go by name only.
-    pub fn of_state<S: Arguments + StateAttributes>() -> Description {
+    pub fn of_state<S: Arguments + StateAttributes>() -> FunctionDescription {
         let mut arguments = Vec::new();
         S::describe(&mut arguments);
-        Description { name: S::NAME, aliases: &[], doc: S::DOC, arguments, rest: "", nature: None }
+        FunctionDescription { name: S::NAME, aliases: &[], doc: S::DOC, arguments, rest: "", nature: None }
     }
 }
 

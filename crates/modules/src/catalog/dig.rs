@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use rocksalt_macros::{arguments, function};
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<A>(), entry::<Aaaa>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<A>(), entry::<Aaaa>()];
 
 /// A name, and the name server to ask.
 #[arguments]

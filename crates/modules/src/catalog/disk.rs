@@ -5,13 +5,13 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
 use crate::text::octal::unescaped;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Blkid>(),
     entry::<Dump>(),
     entry::<Fstype>(),
@@ -23,7 +23,7 @@ pub const FUNCTIONS: &[Entry] = &[
 
 /// A line of the mount table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mount {
+pub struct MountTableLine {
     pub device: String,
     pub point: String,
     pub kind: String,
@@ -31,14 +31,19 @@ pub struct Mount {
 }
 
 /// What is mounted, in the order of mounting.
-pub fn mounts(machine: &dyn Probe) -> Vec<Mount> {
+pub fn mounts(machine: &dyn Probe) -> Vec<MountTableLine> {
     parse_mounts(&look::text(machine, "/proc/self/mounts").unwrap_or_default())
 }
 
-fn parse_mounts(text: &str) -> Vec<Mount> {
+fn parse_mounts(text: &str) -> Vec<MountTableLine> {
     let mount = |line: &str| {
         let mut words = line.split(' ').map(unescaped);
-        Some(Mount { device: words.next()?, point: words.next()?, kind: words.next()?, options: words.next()? })
+        Some(MountTableLine {
+            device: words.next()?,
+            point: words.next()?,
+            kind: words.next()?,
+            options: words.next()?,
+        })
     };
     text.lines().filter_map(mount).collect()
 }
@@ -74,7 +79,7 @@ pub fn space(path: &str) -> std::io::Result<Space> {
 }
 
 /// The file systems that `df` shows: with room at all, each once, under its shortest path.
-fn shown(machine: &dyn Probe, arguments: &Value) -> Result<Vec<(Mount, Space)>> {
+fn shown(machine: &dyn Probe, arguments: &Value) -> Result<Vec<(MountTableLine, Space)>> {
     let flags = if arguments.is_null() { String::new() } else { arguments.to_string() };
     if let Some(unknown) = flags.chars().find(|c| !"-akPl".contains(*c)) {
         return Err(Error::arguments(format!(
@@ -82,7 +87,7 @@ fn shown(machine: &dyn Probe, arguments: &Value) -> Result<Vec<(Mount, Space)>> 
         )));
     }
     let (all, local) = (flags.contains('a'), flags.contains('l'));
-    let mut found: Vec<(u64, Mount, Space)> = Vec::new();
+    let mut found: Vec<(u64, MountTableLine, Space)> = Vec::new();
     for mount in mounts(machine) {
         let remote = mount.device.contains(":/") || mount.device.starts_with("//") || mount.kind.starts_with("nfs");
         if local && remote {

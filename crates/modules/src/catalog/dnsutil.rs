@@ -4,11 +4,11 @@ use rocksalt_core::{Call, Value};
 use rocksalt_macros::function;
 
 use super::dig::Question;
-use super::{Entry, Function, call, entry};
+use super::{CatalogFunction, Function, call, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<A>(), entry::<Aaaa>(), entry::<Serial>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<A>(), entry::<Aaaa>(), entry::<Serial>()];
 
 /// The IPv4 addresses of a name.
 ///

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::arguments::{Arguments, FunctionAttributes, bind, read, usage};
 #[cfg(feature = "docs")]
-use super::description::Description;
+use super::description::FunctionDescription;
 use crate::machine::System;
 use crate::{Error, Result};
 
@@ -31,7 +31,7 @@ pub trait Function: Arguments + FunctionAttributes {
 
 /// A function in the list.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct CatalogFunction {
     pub name: &'static str,
     /// Other names for the same.
     pub aliases: &'static [&'static str],
@@ -41,20 +41,20 @@ pub struct Entry {
     pub rest: &'static str,
     pub nature: Nature,
     /// Given all arguments under their names.
-    work: fn(Map, &dyn System) -> Result<Outcome>,
+    work: fn(Map, &dyn System) -> Result<FunctionOutcome>,
     #[cfg(feature = "docs")]
-    pub description: fn() -> Description,
+    pub description: fn() -> FunctionDescription,
 }
 
 /// What a function gave.
-pub struct Outcome {
+pub struct FunctionOutcome {
     pub value: Value,
     pub retcode: i32,
 }
 
 /// The list entry of a function.
-pub const fn entry<F: Function>() -> Entry {
-    Entry {
+pub const fn entry<F: Function>() -> CatalogFunction {
+    CatalogFunction {
         name: F::NAME,
         aliases: F::ALIASES,
         arguments: F::NAMES,
@@ -62,28 +62,28 @@ pub const fn entry<F: Function>() -> Entry {
         nature: F::NATURE,
         work: work::<F>,
         #[cfg(feature = "docs")]
-        description: Description::of_function::<F>,
+        description: FunctionDescription::of_function::<F>,
     }
 }
 
-impl Entry {
+impl CatalogFunction {
     /// Puts a call's arguments together under their names, and says which don't fit.
     pub fn bind(&self, call: Call) -> std::result::Result<Map, Problem> {
         bind(self.arguments, self.rest, call)
     }
 
-    pub fn call(&self, call: Call, machine: &dyn System) -> std::result::Result<Outcome, Problem> {
+    pub fn call(&self, call: Call, machine: &dyn System) -> std::result::Result<FunctionOutcome, Problem> {
         let arguments = self.bind(call)?;
         (self.work)(arguments, machine).map_err(Error::problem)
     }
 }
 
 // The agent carries this once for each function: what can be said without the type is said elsewhere.
-fn work<F: Function>(arguments: Map, machine: &dyn System) -> Result<Outcome> {
+fn work<F: Function>(arguments: Map, machine: &dyn System) -> Result<FunctionOutcome> {
     let function: F = read(arguments).map_err(|error| misfit(F::NAME, &error))?;
     let output = function.call(machine)?;
     let retcode = F::retcode(&output);
-    Ok(Outcome { value: F::value(output)?, retcode })
+    Ok(FunctionOutcome { value: F::value(output)?, retcode })
 }
 
 fn shown(output: &impl Serialize) -> Result<Value> {

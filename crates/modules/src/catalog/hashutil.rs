@@ -9,12 +9,12 @@ use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};
 
 use super::file::{absolute, text_or_bytes};
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::{Probe, System};
-use crate::text::digest::{self, Kind};
+use crate::text::digest::{self, DigestAlgorithm};
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<B64Decode>(),
     entry::<B64Encode>(),
     entry::<DecodeString>(),
@@ -52,9 +52,9 @@ fn in_lines(content: &[u8]) -> String {
     content.chunks(LINE).map(|line| BASE64.encode(line) + "\n").collect()
 }
 
-fn supported(name: &str) -> Result<Kind> {
+fn supported(name: &str) -> Result<DigestAlgorithm> {
     match name {
-        "md5" | "sha256" | "sha512" => Kind::named(name),
+        "md5" | "sha256" | "sha512" => DigestAlgorithm::named(name),
         _ => None,
     }
     .ok_or_else(|| {
@@ -76,13 +76,13 @@ fn read(machine: &dyn Probe, path: &Path) -> Result<Vec<u8>> {
 
 /// A text.
 #[arguments]
-pub struct Text {
+pub struct HashedText {
     /// The text.
     #[required]
     instr: Value,
 }
 
-impl Text {
+impl HashedText {
     fn decode(self, _: &dyn System) -> Result<Value> {
         // Letters that aren't base64 are skipped.
         let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
@@ -100,7 +100,7 @@ impl Text {
         Ok(in_lines(&bytes(&self.instr)))
     }
 
-    fn digest(self, _: &dyn System, kind: Kind) -> Result<String> {
+    fn digest(self, _: &dyn System, kind: DigestAlgorithm) -> Result<String> {
         Ok(digest::of(kind, &bytes(&self.instr)))
     }
 }
@@ -110,56 +110,56 @@ impl Text {
 /// ```text
 /// rocksalt '*' hashutil.base64_b64decode instr='Z2V0IHNhbHRlZA=='
 /// ```
-#[function("hashutil.base64_b64decode", reads, call = Text::decode -> Value)]
-pub struct B64Decode(Text);
+#[function("hashutil.base64_b64decode", reads, call = HashedText::decode -> Value)]
+pub struct B64Decode(HashedText);
 
 /// A text in base64, on one line.
 ///
 /// ```text
 /// rocksalt '*' hashutil.base64_b64encode 'get salted'
 /// ```
-#[function("hashutil.base64_b64encode", reads, call = Text::encode -> String)]
-pub struct B64Encode(Text);
+#[function("hashutil.base64_b64encode", reads, call = HashedText::encode -> String)]
+pub struct B64Encode(HashedText);
 
 /// Decodes lines of base64; returns bytes if the result is no text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.base64_decodestring instr='Z2V0IHNhbHRlZA=='
 /// ```
-#[function("hashutil.base64_decodestring", reads, call = Text::decode -> Value)]
-pub struct DecodeString(Text);
+#[function("hashutil.base64_decodestring", reads, call = HashedText::decode -> Value)]
+pub struct DecodeString(HashedText);
 
 /// A text in base64, in lines of 76 letters that each end with a newline.
 ///
 /// ```text
 /// rocksalt '*' hashutil.base64_encodestring 'get salted'
 /// ```
-#[function("hashutil.base64_encodestring", reads, call = Text::encode_in_lines -> String)]
-pub struct EncodeString(Text);
+#[function("hashutil.base64_encodestring", reads, call = HashedText::encode_in_lines -> String)]
+pub struct EncodeString(HashedText);
 
 /// The MD5 checksum of a text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.md5_digest 'get salted'
 /// ```
-#[function("hashutil.md5_digest", reads, call = Text::digest(Kind::Md5) -> String)]
-pub struct Md5Digest(Text);
+#[function("hashutil.md5_digest", reads, call = HashedText::digest(DigestAlgorithm::Md5) -> String)]
+pub struct Md5Digest(HashedText);
 
 /// The SHA-256 checksum of a text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.sha256_digest 'get salted'
 /// ```
-#[function("hashutil.sha256_digest", reads, call = Text::digest(Kind::Sha256) -> String)]
-pub struct Sha256Digest(Text);
+#[function("hashutil.sha256_digest", reads, call = HashedText::digest(DigestAlgorithm::Sha256) -> String)]
+pub struct Sha256Digest(HashedText);
 
 /// The SHA-512 checksum of a text.
 ///
 /// ```text
 /// rocksalt '*' hashutil.sha512_digest 'get salted'
 /// ```
-#[function("hashutil.sha512_digest", reads, call = Text::digest(Kind::Sha512) -> String)]
-pub struct Sha512Digest(Text);
+#[function("hashutil.sha512_digest", reads, call = HashedText::digest(DigestAlgorithm::Sha512) -> String)]
+pub struct Sha512Digest(HashedText);
 
 /// The checksum of a text.
 ///
@@ -246,7 +246,7 @@ impl Function for HmacCompute {
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
-        Ok(digest::hex(&digest::keyed(Kind::Sha256, &bytes(&self.shared_secret), &bytes(&self.string))))
+        Ok(digest::hex(&digest::keyed(DigestAlgorithm::Sha256, &bytes(&self.shared_secret), &bytes(&self.string))))
     }
 }
 
@@ -273,7 +273,8 @@ impl Function for HmacSignature {
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
-        let right = BASE64.encode(digest::keyed(Kind::Sha256, &bytes(&self.shared_secret), &bytes(&self.string)));
+        let right =
+            BASE64.encode(digest::keyed(DigestAlgorithm::Sha256, &bytes(&self.shared_secret), &bytes(&self.string)));
         Ok(same(right.as_bytes(), &bytes(&self.challenge_hmac)))
     }
 }
@@ -301,7 +302,9 @@ impl Function for GithubSignature {
 
     fn call(self, _: &dyn System) -> Result<bool> {
         let parts = self.challenge_hmac.split_once('=');
-        let Some((kind, challenge)) = parts.and_then(|(name, challenge)| Some((Kind::named(name)?, challenge))) else {
+        let Some((kind, challenge)) =
+            parts.and_then(|(name, challenge)| Some((DigestAlgorithm::named(name)?, challenge)))
+        else {
             return Err(Error::arguments(format!("'{}' is no signature", self.challenge_hmac))
                 .hint("it has the form sha1=…; known are md5, sha1, sha224, sha256, sha384 and sha512"));
         };

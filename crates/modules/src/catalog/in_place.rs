@@ -9,7 +9,7 @@ use rocksalt_core::{Call, Map, Value};
 
 /// An argument that a call has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct InPlaceChange {
     /// Where it stands among the positional arguments, if it was given so.
     pub position: usize,
     /// Its name, if it was given by name.
@@ -24,21 +24,21 @@ pub fn changes_in_place(function: &str) -> bool {
 }
 
 /// What a call with this result has done to its first argument.
-pub fn changed(call: &Call, result: &Value) -> Option<Changed> {
+pub fn changed(call: &Call, result: &Value) -> Option<InPlaceChange> {
     let argument = |index: usize, name: &str| call.args.get(index).or_else(|| call.kwargs.get(name));
     match call.function.as_str() {
         "defaults.merge" | "defaults.update" => {
             let in_place = argument(3, "in_place").is_none_or(Value::truth);
-            in_place.then(|| Changed { position: 0, name: "dest", value: result.clone() })
+            in_place.then(|| InPlaceChange { position: 0, name: "dest", value: result.clone() })
         }
-        "slsutil.update" => Some(Changed { position: 0, name: "dest", value: result.clone() }),
+        "slsutil.update" => Some(InPlaceChange { position: 0, name: "dest", value: result.clone() }),
         "slsutil.merge" if argument(2, "strategy").and_then(Value::as_str) == Some("overwrite") => {
             let (Value::Map(first), Value::Map(second)) = (argument(0, "obj_a")?, argument(1, "obj_b")?) else {
                 return None;
             };
             // Keys that only the second has are not added to the first.
             let replaced = first.iter().map(|(key, old)| (key.clone(), second.get_value(key).unwrap_or(old).clone()));
-            Some(Changed { position: 0, name: "obj_a", value: Value::Map(replaced.collect::<Map>()) })
+            Some(InPlaceChange { position: 0, name: "obj_a", value: Value::Map(replaced.collect::<Map>()) })
         }
         _ => None,
     }

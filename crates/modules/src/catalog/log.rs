@@ -6,11 +6,11 @@
 use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};
 
-use super::{Entry, entry};
+use super::{CatalogFunction, entry};
 use crate::Result;
 use crate::machine::System;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Critical>(),
     entry::<Debug>(),
     entry::<Error>(),
@@ -22,14 +22,14 @@ pub const FUNCTIONS: &[Entry] = &[
 
 /// What all of them take.
 #[arguments]
-pub struct Message {
+pub struct LogMessage {
     /// The line.
     #[allow(dead_code, reason = "nobody reads it")]
     #[required]
     message: Value,
 }
 
-impl Message {
+impl LogMessage {
     fn ignore(self, _: &dyn System) -> Result<bool> {
         Ok(true)
     }
@@ -40,53 +40,53 @@ impl Message {
 /// ```text
 /// rocksalt '*' log.critical 'the disk is gone'
 /// ```
-#[function("log.critical", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Critical(Message);
+#[function("log.critical", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Critical(LogMessage);
 
 /// Accepts a log line of level `debug`.
 ///
 /// ```text
 /// rocksalt '*' log.debug 'the map is loaded'
 /// ```
-#[function("log.debug", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Debug(Message);
+#[function("log.debug", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Debug(LogMessage);
 
 /// Accepts a log line of level `error`.
 ///
 /// ```text
 /// rocksalt '*' log.error 'there is no such package'
 /// ```
-#[function("log.error", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Error(Message);
+#[function("log.error", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Error(LogMessage);
 
 /// Accepts a log line about an exception.
 ///
 /// ```text
 /// rocksalt '*' log.exception 'it was not caught'
 /// ```
-#[function("log.exception", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Exception(Message);
+#[function("log.exception", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Exception(LogMessage);
 
 /// Accepts a log line of level `info`.
 ///
 /// ```text
 /// rocksalt '*' log.info 'version 2 is in use'
 /// ```
-#[function("log.info", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Info(Message);
+#[function("log.info", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Info(LogMessage);
 
 /// Accepts a log line of level `trace`.
 ///
 /// ```text
 /// rocksalt '*' log.trace 'in the loop'
 /// ```
-#[function("log.trace", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Trace(Message);
+#[function("log.trace", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Trace(LogMessage);
 
 /// Accepts a log line of level `warning`.
 ///
 /// ```text
 /// rocksalt '*' log.warning 'this pillar key is old'
 /// ```
-#[function("log.warning", reads, repeatable, call = Message::ignore -> bool)]
-pub struct Warning(Message);
+#[function("log.warning", reads, repeatable, call = LogMessage::ignore -> bool)]
+pub struct Warning(LogMessage);

@@ -6,11 +6,11 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] =
+pub const FUNCTIONS: &[CatalogFunction] =
     &[entry::<Delete>(), entry::<Flush>(), entry::<Get>(), entry::<Send>(), entry::<Update>(), entry::<Valid>()];
 
 fn absent<T>() -> Result<T> {

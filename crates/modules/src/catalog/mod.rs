@@ -88,10 +88,10 @@ mod virtualenv;
 mod x509;
 
 pub use arguments::{NAMED, bind};
-pub use contract::{Bound, Decision, Join, State, StateEntry, Step, state};
+pub use contract::{Bound, Decision, State, StateEntry, Step, StepJoin, state};
 pub use from_template::from_template;
-pub use function::{Entry, Function, Outcome, entry};
-pub use in_place::{Changed, changed, changes_in_place};
+pub use function::{CatalogFunction, Function, FunctionOutcome, entry};
+pub use in_place::{InPlaceChange, changed, changes_in_place};
 pub use plan::{Action, Plan};
 pub use rocksalt_core::touches::{Thing, Touches};
 pub use system::restart;
@@ -103,7 +103,7 @@ use rocksalt_core::{Call, Problem, Return, call::ProblemKind, nearest};
 use crate::machine::System;
 
 /// Alphabetical by noun.
-const NOUNS: &[(&str, &[Entry])] = &[
+const NOUNS: &[(&str, &[CatalogFunction])] = &[
     ("acl", acl::FUNCTIONS),
     ("aliases", alias::FUNCTIONS),
     ("alternatives", alternatives::FUNCTIONS),
@@ -171,7 +171,7 @@ const NOUNS: &[(&str, &[Entry])] = &[
 
 /// Every function there is.
 #[cfg(feature = "whole")]
-pub fn all() -> impl Iterator<Item = &'static Entry> {
+pub fn all() -> impl Iterator<Item = &'static CatalogFunction> {
     NOUNS.iter().flat_map(|(_, functions)| functions.iter())
 }
 
@@ -181,10 +181,10 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 ///
 /// It is chosen while this is compiled, so that no other function is in the program.
 #[cfg(not(feature = "whole"))]
-static SMALL: [Entry; small::count(NOUNS)] = small::choose(NOUNS);
+static SMALL: [CatalogFunction; small::count(NOUNS)] = small::choose(NOUNS);
 
 #[cfg(not(feature = "whole"))]
-pub fn all() -> impl Iterator<Item = &'static Entry> {
+pub fn all() -> impl Iterator<Item = &'static CatalogFunction> {
     SMALL.iter()
 }
 
@@ -278,11 +278,11 @@ pub fn nouns() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a name means: a function, all of a noun, or all that match a shell pattern; empty for all.
-pub fn matching(pattern: &str) -> impl Iterator<Item = &'static Entry> {
+pub fn matching(pattern: &str) -> impl Iterator<Item = &'static CatalogFunction> {
     all().filter(move |entry| is_meant(pattern, entry.name, entry.aliases))
 }
 
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static CatalogFunction> {
     all().find(|entry| entry.name == name || entry.aliases.contains(&name))
 }
 
@@ -292,7 +292,7 @@ pub fn is_run(function: &str) -> bool {
 }
 
 /// As [`find`], with an error that names the nearest spelling.
-pub fn get(name: &str) -> Result<&'static Entry, Problem> {
+pub fn get(name: &str) -> Result<&'static CatalogFunction, Problem> {
     find(name).ok_or_else(|| {
         let hint = nearest::hint(name, all().map(|entry| entry.name));
         // Salt's own words, which people and scripts search for.

@@ -4,11 +4,11 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::{Call, Map, Value, yaml};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<FullData>(), entry::<Publish>(), entry::<Runner>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<FullData>(), entry::<Publish>(), entry::<Runner>()];
 
 /// How many seconds are waited for the others by default.
 pub const PATIENCE: u32 = 5;

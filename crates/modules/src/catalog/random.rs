@@ -5,14 +5,14 @@ use std::path::Path;
 use rocksalt_core::Value;
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::{Probe, System};
-use crate::text::crypt::{self, Method};
+use crate::text::crypt::{self, CryptMethod};
 use crate::text::digest;
 use crate::text::mersenne::Random;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<GetStr>(),
     entry::<Hash>(),
     entry::<RandInt>(),
@@ -136,8 +136,9 @@ impl Function for Hash {
     type Output = String;
 
     fn call(self, _: &dyn System) -> Result<String> {
-        let kind = digest::Kind::named(&self.algorithm)
-            .ok_or_else(|| Error::failed("You must specify a valid algorithm.").hint(digest::Kind::list()))?;
+        let kind = digest::DigestAlgorithm::named(&self.algorithm).ok_or_else(|| {
+            Error::failed("You must specify a valid algorithm.").hint(digest::DigestAlgorithm::list())
+        })?;
         Ok(digest::of(kind, self.value.to_string().as_bytes()))
     }
 }
@@ -211,7 +212,7 @@ fn chosen(machine: &dyn System, items: &[Value], size: usize, seed: &Value) -> R
         return Err(Error::arguments("Sample larger than population or is negative"));
     }
     // Salt makes a text of the seed's checksum first.
-    let seeded = || Random::from_text(&digest::of(digest::Kind::Sha512, seed.to_string().as_bytes()));
+    let seeded = || Random::from_text(&digest::of(digest::DigestAlgorithm::Sha512, seed.to_string().as_bytes()));
     let mut random = if seed.is_null() { chance(machine)? } else { seeded() };
     Ok(random.sample(items, size))
 }
@@ -263,8 +264,8 @@ impl Function for ShadowHash {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let method = match self.algorithm.as_str() {
-            "sha512" => Method::Sha512,
-            "sha256" => Method::Sha256,
+            "sha512" => CryptMethod::Sha512,
+            "sha256" => CryptMethod::Sha256,
             other => {
                 return Err(Error::arguments(format!("Invalid algorithm type '{other}'"))
                     .hint("there are sha512 and sha256; the older ones are not safe"));

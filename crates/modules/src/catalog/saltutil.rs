@@ -4,12 +4,12 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::{JobId, Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry, publish};
-use crate::machine::{Running, Stop, System};
+use super::{CatalogFunction, Function, entry, publish};
+use crate::machine::{ActiveCall, StopSignal, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<ClearCache>(),
     entry::<Cmd>(),
     entry::<FindJob>(),
@@ -98,7 +98,7 @@ impl Function for TermJob {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        stop(machine, &self.jid, Stop::Term)
+        stop(machine, &self.jid, StopSignal::Term)
     }
 }
 
@@ -117,7 +117,7 @@ impl Function for KillJob {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        stop(machine, &self.jid, Stop::Kill)
+        stop(machine, &self.jid, StopSignal::Kill)
     }
 }
 
@@ -139,8 +139,8 @@ impl Function for SignalJob {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let how = match self.sig.to_ascii_uppercase().trim_start_matches("SIG") {
-            "9" | "KILL" => Stop::Kill,
-            "15" | "TERM" => Stop::Term,
+            "9" | "KILL" => StopSignal::Kill,
+            "15" | "TERM" => StopSignal::Term,
             _ => {
                 return Err(Error::arguments(format!("a call can't be sent the signal {}", self.sig))
                     .hint("known are 15 (TERM) and 9 (KILL)"));
@@ -163,7 +163,7 @@ impl Function for TermAllJobs {
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
         let jobs = others(machine).into_iter().filter_map(|running| running.job);
-        jobs.map(|job| stop(machine, job.as_str(), Stop::Term)).collect()
+        jobs.map(|job| stop(machine, job.as_str(), StopSignal::Term)).collect()
     }
 }
 
@@ -180,7 +180,7 @@ impl Function for KillAllJobs {
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
         let jobs = others(machine).into_iter().filter_map(|running| running.job);
-        jobs.map(|job| stop(machine, job.as_str(), Stop::Kill)).collect()
+        jobs.map(|job| stop(machine, job.as_str(), StopSignal::Kill)).collect()
     }
 }
 
@@ -452,11 +452,11 @@ const KINDS: [&str; 20] = [
 ];
 
 /// All calls that do something; those that only ask about calls would always see themselves.
-fn others(machine: &dyn System) -> Vec<Running> {
+fn others(machine: &dyn System) -> Vec<ActiveCall> {
     machine.running().into_iter().filter(|running| !running.function.starts_with("saltutil.")).collect()
 }
 
-fn shown(running: &Running) -> Map {
+fn shown(running: &ActiveCall) -> Map {
     let mut map = Map::new();
     map.insert("jid", running.job.map_or(Value::Null, |job| job.as_str().into()));
     map.insert("fun", running.function.as_str());
@@ -471,9 +471,9 @@ fn job(text: &str) -> Result<JobId> {
 }
 
 /// What was done, in Salt's words; nothing if nothing ran.
-fn stop(machine: &dyn System, jid: &str, how: Stop) -> Result<String> {
+fn stop(machine: &dyn System, jid: &str, how: StopSignal) -> Result<String> {
     let job = job(jid)?;
-    let number = if how == Stop::Kill { 9 } else { 15 };
+    let number = if how == StopSignal::Kill { 9 } else { 15 };
     Ok(match machine.stop(job, how) {
         true => format!("Signal {number} sent to job {job} at pid {}", std::process::id()),
         false => String::new(),

@@ -5,11 +5,11 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Add>(), entry::<List>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<Add>(), entry::<List>()];
 
 /// The jobs of the schedule. Always none, as there is no schedule yet.
 ///

@@ -1,8 +1,8 @@
 //! The functions of the small agent, chosen from the list of all by their nature.
 
-use super::Entry;
+use super::CatalogFunction;
 
-type Nouns = [(&'static str, &'static [Entry])];
+type Nouns = [(&'static str, &'static [CatalogFunction])];
 
 /// How many there are.
 pub const fn count(nouns: &Nouns) -> usize {
@@ -19,7 +19,7 @@ pub const fn count(nouns: &Nouns) -> usize {
 }
 
 /// All of them; there must be one at least.
-pub const fn choose<const N: usize>(nouns: &Nouns) -> [Entry; N] {
+pub const fn choose<const N: usize>(nouns: &Nouns) -> [CatalogFunction; N] {
     let mut chosen = [nouns[0].1[0]; N];
     let (mut next, mut noun) = (0, 0);
     while noun < nouns.len() {

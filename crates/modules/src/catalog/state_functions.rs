@@ -5,11 +5,11 @@ use rocksalt_macros::{arguments, function};
 use serde::{Serialize, Serializer};
 
 use super::arguments::{Arguments, FunctionAttributes};
-use super::{Entry, Function, Outcome, entry};
+use super::{CatalogFunction, Function, FunctionOutcome, entry};
 use crate::Result;
 use crate::machine::{StateRequest, StateVerb, System};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Apply>(),
     entry::<Check>(),
     entry::<Graph>(),
@@ -28,9 +28,9 @@ pub const FUNCTIONS: &[Entry] = &[
 ];
 
 /// A value with the exit code that it means.
-pub struct Answer(Outcome);
+pub struct StateOutcome(FunctionOutcome);
 
-impl Serialize for Answer {
+impl Serialize for StateOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         self.0.value.serialize(serializer)
     }
@@ -125,17 +125,17 @@ trait StateFunction: Arguments + FunctionAttributes {
 }
 
 impl<T: StateFunction> Function for T {
-    type Output = Answer;
+    type Output = StateOutcome;
 
-    fn call(self, machine: &dyn System) -> Result<Answer> {
-        machine.states().run(self.request()).map(Answer)
+    fn call(self, machine: &dyn System) -> Result<StateOutcome> {
+        machine.states().run(self.request()).map(StateOutcome)
     }
 
-    fn retcode(answer: &Answer) -> i32 {
+    fn retcode(answer: &StateOutcome) -> i32 {
         answer.0.retcode
     }
 
-    fn value(answer: Answer) -> Result<Value> {
+    fn value(answer: StateOutcome) -> Result<Value> {
         Ok(answer.0.value)
     }
 }

@@ -5,12 +5,12 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::Result;
 use crate::machine::System;
 use crate::text::glob;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Argspec>(),
     entry::<Doc>(),
     entry::<ListFunctions>(),
@@ -43,7 +43,7 @@ impl Function for Argspec {
 }
 
 /// Without documentation only the names are known.
-fn names(entry: &Entry) -> Value {
+fn names(entry: &CatalogFunction) -> Value {
     let fields = entry.arguments;
     let has = |name: &str| if fields.contains(&name) { Value::Bool(true) } else { Value::Null };
     let plain: Vec<Value> = fields

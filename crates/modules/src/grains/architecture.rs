@@ -12,7 +12,7 @@ use crate::machine::Probe;
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     let text = |name: &str| grains.get(name).and_then(Value::as_str).unwrap_or_default();
     let (family, cpu) = (text("os_family"), text("cpuarch"));
-    let header = |path: &str| machine.read_at(Path::new(path), 0, 64).ok().and_then(|header| Program::parse(&header));
+    let header = |path: &str| machine.read_at(Path::new(path), 0, 64).ok().and_then(|header| ElfHeader::parse(&header));
     let name = match family {
         "Debian" => header("/usr/bin/dpkg").and_then(|program| program.debian()).unwrap_or(debian_of(cpu)),
         "RedHat" | "Suse" => header("/usr/bin/rpm").and_then(|program| program.rpm(cpu)).unwrap_or(cpu),
@@ -24,15 +24,15 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
 
 /// What an ELF header says of a program.
 #[derive(Debug, PartialEq)]
-struct Program {
+struct ElfHeader {
     machine: u16,
     wide: bool,
     little: bool,
     flags: u32,
 }
 
-impl Program {
-    fn parse(header: &[u8]) -> Option<Program> {
+impl ElfHeader {
+    fn parse(header: &[u8]) -> Option<ElfHeader> {
         if !header.starts_with(b"\x7fELF") || header.len() < 52 {
             return None;
         }
@@ -42,7 +42,7 @@ impl Program {
         let at = if wide { 48 } else { 36 };
         let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
         let flags = if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) };
-        Some(Program { machine, wide, little, flags })
+        Some(ElfHeader { machine, wide, little, flags })
     }
 
     fn debian(&self) -> Option<&'static str> {
@@ -121,11 +121,11 @@ mod tests {
             (header(2, 2, 22, 0), "s390x", "s390x"),
         ];
         for (header, debian, rpm) in cases {
-            let program = Program::parse(&header).expect("it is an ELF header");
+            let program = ElfHeader::parse(&header).expect("it is an ELF header");
             assert_eq!((program.debian(), program.rpm("x86_64")), (Some(debian), Some(rpm)));
         }
-        let raspberry = Program::parse(&header(1, 1, 40, 0x0500_0400)).expect("it is an ELF header");
+        let raspberry = ElfHeader::parse(&header(1, 1, 40, 0x0500_0400)).expect("it is an ELF header");
         assert_eq!(raspberry.debian(), Some("armhf"));
-        assert_eq!(Program::parse(b"#!/bin/sh"), None);
+        assert_eq!(ElfHeader::parse(b"#!/bin/sh"), None);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rocksalt_core::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::hosts::{self, Answer};
+use super::hosts::{self, ResolvedHost};
 use super::look;
 use crate::machine::Probe;
 
@@ -16,11 +16,11 @@ const PATIENCE: Duration = Duration::from_millis(800);
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     let name = look::line(machine, "/proc/sys/kernel/hostname")
         .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
-    let Answer { canonical, mut addresses } = hosts::resolve(machine, &name, PATIENCE);
+    let ResolvedHost { canonical, mut addresses } = hosts::resolve(machine, &name, PATIENCE);
     let full = canonical.unwrap_or_else(|| name.clone());
     if full != name && !addresses.is_empty() {
         // The full name may stand in other lines than the short one.
-        let of_full = hosts::Hosts::read(machine).resolve(&full).addresses;
+        let of_full = hosts::StaticHosts::read(machine).resolve(&full).addresses;
         if !of_full.is_empty() {
             addresses = of_full;
         }

@@ -8,31 +8,31 @@ use crate::machine::{Command, Probe};
 
 /// What a name stands for.
 #[derive(Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct ResolvedHost {
     /// The full name, if one is known.
     pub canonical: Option<String>,
     pub addresses: Vec<IpAddr>,
 }
 
 /// The lines of `/etc/hosts`: an address and its names, the full one first.
-pub struct Hosts(Vec<(IpAddr, Vec<String>)>);
+pub struct StaticHosts(Vec<(IpAddr, Vec<String>)>);
 
-impl Hosts {
-    pub fn read(machine: &dyn Probe) -> Hosts {
-        Hosts::parse(&look::text(machine, "/etc/hosts").unwrap_or_default())
+impl StaticHosts {
+    pub fn read(machine: &dyn Probe) -> StaticHosts {
+        StaticHosts::parse(&look::text(machine, "/etc/hosts").unwrap_or_default())
     }
 
-    fn parse(text: &str) -> Hosts {
+    fn parse(text: &str) -> StaticHosts {
         let lines = text.lines().filter_map(|line| {
             let mut words = line.split('#').next()?.split_whitespace();
             let address = words.next()?.parse().ok()?;
             let names: Vec<String> = words.map(str::to_owned).collect();
             (!names.is_empty()).then_some((address, names))
         });
-        Hosts(lines.collect())
+        StaticHosts(lines.collect())
     }
 
-    pub fn resolve(&self, name: &str) -> Answer {
+    pub fn resolve(&self, name: &str) -> ResolvedHost {
         let of_name = || self.0.iter().filter(|(_, names)| names.iter().any(|other| other.eq_ignore_ascii_case(name)));
         let mut addresses: Vec<IpAddr> = Vec::new();
         for (address, _) in of_name() {
@@ -40,7 +40,7 @@ impl Hosts {
                 addresses.push(*address);
             }
         }
-        Answer { canonical: of_name().next().map(|(_, names)| names[0].clone()), addresses }
+        ResolvedHost { canonical: of_name().next().map(|(_, names)| names[0].clone()), addresses }
     }
 
     /// The names of an address.
@@ -53,20 +53,20 @@ impl Hosts {
 }
 
 /// Asks the files first, then the target's own name services, which may take so long.
-pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> Answer {
-    let answer = Hosts::read(machine).resolve(name);
+pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> ResolvedHost {
+    let answer = StaticHosts::read(machine).resolve(name);
     if !answer.addresses.is_empty() {
         return answer;
     }
     // A name is a user's word: it must not be taken for an option.
     if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
-        return Answer::default();
+        return ResolvedHost::default();
     }
     // Never by the C library: ours is static, and can't load the name services that a target is set up for.
-    let ask = |words: &[&str], parse: fn(&str) -> Answer| {
+    let ask = |words: &[&str], parse: fn(&str) -> ResolvedHost| {
         let command = Command { timeout: Some(patience), ..Command::new(words.iter().copied()) };
         let output = machine.query(&command).ok().filter(|output| output.success());
-        output.map_or_else(Answer::default, |output| parse(&output.text()))
+        output.map_or_else(ResolvedHost::default, |output| parse(&output.text()))
     };
     // Busybox has no `getent`; its `nslookup` knows DNS, if nothing else.
     match look::program(machine, "getent").is_none() && look::program(machine, "nslookup").is_some() {
@@ -77,8 +77,8 @@ pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> Answer {
 
 /// Behind a line `Name: …` lines such as `Address: 192.0.2.7`, in older ones `Address 1: 192.0.2.7 web01`.
 /// Those before it are the server's.
-fn parse_nslookup(text: &str) -> Answer {
-    let mut answer = Answer::default();
+fn parse_nslookup(text: &str) -> ResolvedHost {
+    let mut answer = ResolvedHost::default();
     for (label, rest) in text.lines().filter_map(|line| line.split_once(':')) {
         let word = rest.split_whitespace().next();
         if label == "Name" {
@@ -95,8 +95,8 @@ fn parse_nslookup(text: &str) -> Answer {
 }
 
 /// Lines such as `192.0.2.7 STREAM web01.example.test`.
-fn parse_getent(text: &str) -> Answer {
-    let mut answer = Answer::default();
+fn parse_getent(text: &str) -> ResolvedHost {
+    let mut answer = ResolvedHost::default();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let Some(address) = words.next().and_then(|word| word.split('%').next()?.parse().ok()) else { continue };
@@ -117,13 +117,14 @@ mod tests {
 
     #[test]
     fn the_first_name_of_a_line_is_the_full_one() {
-        let hosts =
-            Hosts::parse("127.0.0.1 localhost\n127.0.1.1\tweb01.example.test web01 # me\n::1 localhost\nrubbish\n");
+        let hosts = StaticHosts::parse(
+            "127.0.0.1 localhost\n127.0.1.1\tweb01.example.test web01 # me\n::1 localhost\nrubbish\n",
+        );
         let answer = hosts.resolve("WEB01");
         assert_eq!(answer.canonical.as_deref(), Some("web01.example.test"));
         assert_eq!(answer.addresses, ["127.0.1.1".parse::<IpAddr>().expect("an address")]);
         assert_eq!(hosts.resolve("localhost").addresses.len(), 2);
-        assert_eq!(hosts.resolve("nobody"), Answer::default());
+        assert_eq!(hosts.resolve("nobody"), ResolvedHost::default());
     }
 
     #[test]
@@ -133,7 +134,7 @@ mod tests {
         let machine = Fake::new().command(&["getent", "ahosts", "web01"], output);
         let answer = resolve(&machine, "web01", Duration::ZERO);
         assert_eq!((answer.canonical.as_deref(), answer.addresses.len()), (Some("web01.example.test"), 2));
-        assert_eq!(resolve(&machine, "--help", Duration::ZERO), Answer::default());
+        assert_eq!(resolve(&machine, "--help", Duration::ZERO), ResolvedHost::default());
     }
 
     #[test]
@@ -150,6 +151,6 @@ mod tests {
                 ["192.0.2.7", "2001:db8::7"]
             );
         }
-        assert_eq!(parse_nslookup("Server: 192.0.2.53\nAddress: 192.0.2.53\n"), Answer::default());
+        assert_eq!(parse_nslookup("Server: 192.0.2.53\nAddress: 192.0.2.53\n"), ResolvedHost::default());
     }
 }

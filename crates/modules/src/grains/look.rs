@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 
 /// A file as text, whatever its bytes; `None` if it can't be read.
 pub fn text(machine: &dyn Probe, path: &str) -> Option<String> {
@@ -22,7 +22,7 @@ pub fn exists(machine: &dyn Probe, path: &str) -> bool {
 }
 
 pub fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-    matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == Kind::Directory)
+    matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == FileKind::Directory)
 }
 
 /// The names in a directory; none if there is no such directory.
@@ -38,7 +38,7 @@ pub fn program(machine: &dyn Probe, name: &str) -> Option<String> {
     path.split(':').filter(|folder| folder.starts_with('/')).chain(system).find_map(|folder| {
         let candidate = format!("{}/{name}", folder.trim_end_matches('/'));
         let stat = machine.stat(Path::new(&candidate), true).ok()??;
-        (stat.kind == Kind::File && stat.mode & 0o111 != 0).then_some(candidate)
+        (stat.kind == FileKind::File && stat.mode & 0o111 != 0).then_some(candidate)
     })
 }
 

@@ -32,10 +32,10 @@ use rocksalt_core::Map;
 use crate::machine::Probe;
 
 /// Adds a group's grains to those that are already there.
-type Group = fn(&dyn Probe, &mut Map);
+type GrainGroup = fn(&dyn Probe, &mut Map);
 
 /// In the order in which they need each other, else alphabetical.
-const GROUPS: &[(&str, Group)] = &[
+const GROUPS: &[(&str, GrainGroup)] = &[
     ("kernel", kernel::grains),
     ("os", os::grains),
     ("architecture", architecture::grains),
@@ -54,11 +54,11 @@ const GROUPS: &[(&str, Group)] = &[
 ];
 
 /// Those that wait for another program, and need no others: gathered beside the rest.
-const WAITING: &[(&str, Group)] = &[("init", init::grains)];
+const WAITING: &[(&str, GrainGroup)] = &[("init", init::grains)];
 
 /// Gathers all grains; those that somebody wrote down for the target come last and win.
 pub fn gather(machine: &dyn Probe) -> Map {
-    let gathered = |groups: &[(&str, Group)]| {
+    let gathered = |groups: &[(&str, GrainGroup)]| {
         let mut grains = Map::new();
         groups.iter().for_each(|(_, group)| group(machine, &mut grains));
         grains

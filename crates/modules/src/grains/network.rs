@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use rocksalt_core::{Map, Value};
 
-use super::hosts::Hosts;
+use super::hosts::StaticHosts;
 use super::interfaces::{Interface, interfaces, netmask};
 use super::look;
 use super::routes::{self, Route};
@@ -19,7 +19,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     if let Some(text) = resolver.iter().find_map(|path| look::text(machine, path)) {
         grains.insert("dns", resolver_settings(&text));
     }
-    grains.insert("fqdns", full_names(&Hosts::read(machine), &interfaces));
+    grains.insert("fqdns", full_names(&StaticHosts::read(machine), &interfaces));
 }
 
 fn addresses(interfaces: &[Interface], grains: &mut Map) {
@@ -61,7 +61,7 @@ fn gateways(ipv4: &[Route], ipv6: &[Route], grains: &mut Map) {
 }
 
 /// Names that `/etc/hosts` gives to the machine's own addresses. Salt asks DNS here, which can hang.
-fn full_names(hosts: &Hosts, interfaces: &[Interface]) -> Vec<Value> {
+fn full_names(hosts: &StaticHosts, interfaces: &[Interface]) -> Vec<Value> {
     let ips = interfaces.iter().flat_map(|interface| &interface.addresses).map(|address| address.ip);
     let mut names: Vec<&str> = ips.filter(|ip| !ip.is_loopback()).flat_map(|ip| hosts.names(ip)).collect();
     names.retain(|name| name.contains('.'));

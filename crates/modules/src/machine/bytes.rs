@@ -31,7 +31,7 @@ pub mod option {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
         #[derive(Deserialize)]
-        struct Content(#[serde(with = "super")] Vec<u8>);
-        Ok(Option::<Content>::deserialize(from)?.map(|content| content.0))
+        struct Bytes(#[serde(with = "super")] Vec<u8>);
+        Ok(Option::<Bytes>::deserialize(from)?.map(|bytes| bytes.0))
     }
 }

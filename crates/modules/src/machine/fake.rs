@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rocksalt_core::{JobId, Map};
 
 use super::{
-    Command, FakeController, FakeServices, FileTree, Kind, NoController, Output, PillarSource, Probe, RunNotes,
-    Running, Stat, StateRunner, Stop, System, TemplateRenderer, Upward,
+    ActiveCall, Command, FakeController, FakeServices, FileKind, FileTree, NoController, Output, Probe, RunNotes, Stat,
+    StateRunner, StopSignal, System, TargetPillar, TemplateRenderer, Upward,
 };
 use crate::{Error, Result};
 
 /// Files and directories in a map, and answers to commands that a test wrote down.
 #[derive(Default)]
 pub struct Fake {
-    files: Mutex<BTreeMap<PathBuf, Node>>,
+    files: Mutex<BTreeMap<PathBuf, FakeNode>>,
     /// For each command its answers in order; the last one stays.
     commands: Mutex<BTreeMap<Vec<String>, VecDeque<Output>>>,
     /// What a command leaves behind.
-    effects: Mutex<BTreeMap<Vec<String>, Written>>,
+    effects: Mutex<BTreeMap<Vec<String>, WrittenFiles>>,
     asked: Mutex<Vec<Command>>,
     environment: Mutex<BTreeMap<String, String>>,
     grains: Arc<Map>,
@@ -29,15 +29,15 @@ pub struct Fake {
     controller: Option<Arc<FakeController>>,
     services: FakeServices,
     notes: RunNotes,
-    running: Vec<Running>,
+    running: Vec<ActiveCall>,
 }
 
 /// Paths and content.
-type Written = Vec<(PathBuf, Vec<u8>)>;
+type WrittenFiles = Vec<(PathBuf, Vec<u8>)>;
 
 #[derive(Clone)]
-struct Node {
-    content: Content,
+struct FakeNode {
+    content: FakeContent,
     mode: u32,
     uid: u32,
     gid: u32,
@@ -47,12 +47,12 @@ struct Node {
 }
 
 #[derive(Clone)]
-enum Content {
+enum FakeContent {
     File(Vec<u8>),
     Directory,
     Link(PathBuf),
     /// A device, pipe or socket; what is written to it can be read again.
-    Special(Kind, Vec<u8>),
+    Special(FileKind, Vec<u8>),
 }
 
 impl Fake {
@@ -63,26 +63,26 @@ impl Fake {
     /// Has a file, and the directories above it.
     #[must_use]
     pub fn file(self, path: &str, content: impl Into<Vec<u8>>) -> Fake {
-        self.put(Path::new(path), Content::File(content.into()), 0o644);
+        self.put(Path::new(path), FakeContent::File(content.into()), 0o644);
         self
     }
 
     #[must_use]
     pub fn directory(self, path: &str) -> Fake {
-        self.put(Path::new(path), Content::Directory, 0o755);
+        self.put(Path::new(path), FakeContent::Directory, 0o755);
         self
     }
 
     #[must_use]
     pub fn link(self, path: &str, target: &str) -> Fake {
-        self.put(Path::new(path), Content::Link(PathBuf::from(target)), 0o777);
+        self.put(Path::new(path), FakeContent::Link(PathBuf::from(target)), 0o777);
         self
     }
 
     /// Has a device, a pipe or a socket.
     #[must_use]
-    pub fn special(self, path: &str, kind: Kind) -> Fake {
-        self.put(Path::new(path), Content::Special(kind, Vec::new()), 0o660);
+    pub fn special(self, path: &str, kind: FileKind) -> Fake {
+        self.put(Path::new(path), FakeContent::Special(kind, Vec::new()), 0o660);
         self
     }
 
@@ -107,7 +107,7 @@ impl Fake {
     }
 
     #[must_use]
-    pub fn with_running(mut self, running: Running) -> Fake {
+    pub fn with_running(mut self, running: ActiveCall) -> Fake {
         self.running.push(running);
         self
     }
@@ -151,53 +151,53 @@ impl Fake {
         self
     }
 
-    fn put(&self, path: &Path, content: Content, mode: u32) {
+    fn put(&self, path: &Path, content: FakeContent, mode: u32) {
         let mut files = lock(&self.files);
         for above in path.ancestors().skip(1) {
-            files.entry(above.to_owned()).or_insert_with(|| Node::new(Content::Directory, 0o755));
+            files.entry(above.to_owned()).or_insert_with(|| FakeNode::new(FakeContent::Directory, 0o755));
         }
-        files.insert(path.to_owned(), Node::new(content, mode));
+        files.insert(path.to_owned(), FakeNode::new(content, mode));
     }
 
-    fn resolve(&self, path: &Path, follow: bool) -> Option<(PathBuf, Node)> {
+    fn resolve(&self, path: &Path, follow: bool) -> Option<(PathBuf, FakeNode)> {
         let files = lock(&self.files);
         let mut path = path.to_owned();
         for _ in 0..40 {
             let node = files.get(&path)?;
             match &node.content {
-                Content::Link(target) if follow => path = path.parent().unwrap_or(Path::new("/")).join(target),
+                FakeContent::Link(target) if follow => path = path.parent().unwrap_or(Path::new("/")).join(target),
                 _ => return Some((path, node.clone())),
             }
         }
         None
     }
 
-    fn change(&self, path: &Path, follow: bool, change: impl FnOnce(&mut Node)) -> io::Result<()> {
+    fn change(&self, path: &Path, follow: bool, change: impl FnOnce(&mut FakeNode)) -> io::Result<()> {
         let (path, mut node) = self.resolve(path, follow).ok_or(io::ErrorKind::NotFound)?;
         change(&mut node);
         lock(&self.files).insert(path, node);
         Ok(())
     }
 
-    fn add(&self, path: &Path, content: Content, mode: u32) -> io::Result<()> {
+    fn add(&self, path: &Path, content: FakeContent, mode: u32) -> io::Result<()> {
         let above = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         match self.resolve(above, true) {
-            Some((_, node)) if matches!(node.content, Content::Directory) => {}
+            Some((_, node)) if matches!(node.content, FakeContent::Directory) => {}
             Some(_) => return Err(io::ErrorKind::NotADirectory.into()),
             None => return Err(io::ErrorKind::NotFound.into()),
         }
         if lock(&self.files).contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        lock(&self.files).insert(path.to_owned(), Node::new(content, mode));
+        lock(&self.files).insert(path.to_owned(), FakeNode::new(content, mode));
         Ok(())
     }
 }
 
-impl Node {
-    fn new(content: Content, mode: u32) -> Node {
+impl FakeNode {
+    fn new(content: FakeContent, mode: u32) -> FakeNode {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Node { content, mode, uid: 0, gid: 0, mtime: 0.0, inode: NEXT.fetch_add(1, Ordering::Relaxed) }
+        FakeNode { content, mode, uid: 0, gid: 0, mtime: 0.0, inode: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
@@ -208,7 +208,9 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Probe for Fake {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         match self.resolve(path, true) {
-            Some((_, Node { content: Content::File(content) | Content::Special(_, content), .. })) => Ok(content),
+            Some((_, FakeNode { content: FakeContent::File(content) | FakeContent::Special(_, content), .. })) => {
+                Ok(content)
+            }
             Some(_) => Err(io::ErrorKind::IsADirectory.into()),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -223,10 +225,10 @@ impl Probe for Fake {
     fn stat(&self, path: &Path, follow: bool) -> io::Result<Option<Stat>> {
         Ok(self.resolve(path, follow).map(|(_, node)| {
             let (kind, size) = match &node.content {
-                Content::File(content) => (Kind::File, content.len() as u64),
-                Content::Directory => (Kind::Directory, 4096),
-                Content::Link(target) => (Kind::Link, target.as_os_str().len() as u64),
-                Content::Special(kind, _) => (*kind, 0),
+                FakeContent::File(content) => (FileKind::File, content.len() as u64),
+                FakeContent::Directory => (FileKind::Directory, 4096),
+                FakeContent::Link(target) => (FileKind::Link, target.as_os_str().len() as u64),
+                FakeContent::Special(kind, _) => (*kind, 0),
             };
             Stat {
                 kind,
@@ -246,7 +248,7 @@ impl Probe for Fake {
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let (path, node) = self.resolve(path, true).ok_or(io::ErrorKind::NotFound)?;
-        if !matches!(node.content, Content::Directory) {
+        if !matches!(node.content, FakeContent::Directory) {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         let files = lock(&self.files);
@@ -256,7 +258,7 @@ impl Probe for Fake {
 
     fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
         match self.resolve(path, false) {
-            Some((_, Node { content: Content::Link(target), .. })) => Ok(target),
+            Some((_, FakeNode { content: FakeContent::Link(target), .. })) => Ok(target),
             Some(_) => Err(io::ErrorKind::InvalidInput.into()),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -265,7 +267,7 @@ impl Probe for Fake {
     fn query(&self, command: &Command) -> Result<Output> {
         lock(&self.asked).push(command.clone());
         for (path, content) in lock(&self.effects).get(&command.argv).into_iter().flatten() {
-            self.put(path, Content::File(content.clone()), 0o644);
+            self.put(path, FakeContent::File(content.clone()), 0o644);
         }
         let mut commands = lock(&self.commands);
         let answer = match commands.get_mut(&command.argv) {
@@ -330,7 +332,7 @@ impl Probe for Fake {
         }
     }
 
-    fn running(&self) -> Vec<Running> {
+    fn running(&self) -> Vec<ActiveCall> {
         self.running.clone()
     }
 }
@@ -338,23 +340,23 @@ impl Probe for Fake {
 impl System for Fake {
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         match self.resolve(path, false) {
-            Some((_, Node { content: Content::Directory, .. })) => Err(io::ErrorKind::IsADirectory.into()),
-            Some((path, Node { content: Content::Special(kind, _), mode, .. })) => {
-                lock(&self.files).insert(path, Node::new(Content::Special(kind, content.to_vec()), mode));
+            Some((_, FakeNode { content: FakeContent::Directory, .. })) => Err(io::ErrorKind::IsADirectory.into()),
+            Some((path, FakeNode { content: FakeContent::Special(kind, _), mode, .. })) => {
+                lock(&self.files).insert(path, FakeNode::new(FakeContent::Special(kind, content.to_vec()), mode));
                 Ok(())
             }
             Some((path, node)) => {
                 // A new file takes the place; other names of the old one keep it.
-                let fresh = Node::new(Content::File(content.to_vec()), mode.unwrap_or(node.mode));
+                let fresh = FakeNode::new(FakeContent::File(content.to_vec()), mode.unwrap_or(node.mode));
                 let fresh = match node.content {
-                    Content::Link(_) => Node { mode: mode.unwrap_or(0o644), ..fresh },
+                    FakeContent::Link(_) => FakeNode { mode: mode.unwrap_or(0o644), ..fresh },
                     _ => fresh,
                 };
-                let node = Node { inode: fresh.inode, content: fresh.content, mode: fresh.mode, ..node };
+                let node = FakeNode { inode: fresh.inode, content: fresh.content, mode: fresh.mode, ..node };
                 lock(&self.files).insert(path, node);
                 Ok(())
             }
-            None => self.add(path, Content::File(content.to_vec()), mode.unwrap_or(0o644)),
+            None => self.add(path, FakeContent::File(content.to_vec()), mode.unwrap_or(0o644)),
         }
     }
 
@@ -392,11 +394,11 @@ impl System for Fake {
     }
 
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
-        self.add(path, Content::Directory, mode)
+        self.add(path, FakeContent::Directory, mode)
     }
 
     fn symlink(&self, target: &Path, link: &Path) -> io::Result<()> {
-        self.add(link, Content::Link(target.to_owned()), 0o777)
+        self.add(link, FakeContent::Link(target.to_owned()), 0o777)
     }
 
     fn hard_link(&self, existing: &Path, link: &Path) -> io::Result<()> {
@@ -456,7 +458,7 @@ impl System for Fake {
 
     fn refresh_grains(&self) {}
 
-    fn stop(&self, job: JobId, _: Stop) -> bool {
+    fn stop(&self, job: JobId, _: StopSignal) -> bool {
         self.running.iter().any(|running| running.job == Some(job))
     }
 }

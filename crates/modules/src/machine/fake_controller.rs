@@ -93,7 +93,7 @@ impl Upward for FakeController {
 }
 
 fn sum(content: &[u8]) -> String {
-    digest::of(digest::Kind::Sha256, content)
+    digest::of(digest::DigestAlgorithm::Sha256, content)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-use super::{EntryKind, FileTree, PillarSource, StateRequest, StateRunner, Template, TemplateRenderer, TreeEntry};
-use crate::catalog::Outcome;
+use super::{EntryKind, FileTree, StateRequest, StateRunner, TargetPillar, Template, TemplateRenderer, TreeEntry};
+use crate::catalog::FunctionOutcome;
 use crate::text::digest;
 use crate::{Error, Result};
 
-type Runner = Box<dyn Fn(StateRequest) -> Result<Outcome> + Send + Sync>;
-type Renderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
+type FakeRunner = Box<dyn Fn(StateRequest) -> Result<FunctionOutcome> + Send + Sync>;
+type FakeRenderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
 
 #[derive(Default)]
 pub struct FakeServices {
@@ -19,8 +19,8 @@ pub struct FakeServices {
     files: BTreeMap<(String, String), Arc<[u8]>>,
     /// Those of environment `base` that are no plain files of mode 0644.
     kinds: BTreeMap<String, EntryKind>,
-    renderer: Option<Renderer>,
-    state_runner: Option<Runner>,
+    renderer: Option<FakeRenderer>,
+    state_runner: Option<FakeRunner>,
 }
 
 impl FakeServices {
@@ -28,7 +28,7 @@ impl FakeServices {
     #[must_use]
     pub fn with_state_runner(
         mut self,
-        run: impl Fn(StateRequest) -> Result<Outcome> + Send + Sync + 'static,
+        run: impl Fn(StateRequest) -> Result<FunctionOutcome> + Send + Sync + 'static,
     ) -> FakeServices {
         self.state_runner = Some(Box::new(run));
         self
@@ -82,7 +82,7 @@ impl FakeServices {
     }
 }
 
-impl PillarSource for FakeServices {
+impl TargetPillar for FakeServices {
     fn pillar(&self) -> Result<Arc<Map>> {
         Ok(Arc::clone(&self.pillar))
     }
@@ -116,7 +116,7 @@ impl FileTree for FakeServices {
     }
 
     fn hash(&self, saltenv: &str, path: &str) -> Result<Option<String>> {
-        Ok(self.read(saltenv, path)?.map(|content| digest::of(digest::Kind::Sha256, &content)))
+        Ok(self.read(saltenv, path)?.map(|content| digest::of(digest::DigestAlgorithm::Sha256, &content)))
     }
 }
 
@@ -134,7 +134,7 @@ impl TemplateRenderer for FakeServices {
 }
 
 impl StateRunner for FakeServices {
-    fn run(&self, request: StateRequest) -> Result<Outcome> {
+    fn run(&self, request: StateRequest) -> Result<FunctionOutcome> {
         match &self.state_runner {
             Some(run) => run(request),
             None => Err(Error::failed("this tree has no states")),

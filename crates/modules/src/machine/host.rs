@@ -1,4 +1,4 @@
-//! [`Host`]: the real machine, as one call sees it.
+//! [`HostSystem`]: the real machine, as one call sees it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,8 @@ use rocksalt_core::{JobId, Map};
 use super::signal::Signal;
 use super::temporary::Temporary;
 use super::{
-    CallLog, Command, FileTree, Kind, Output, Probe, RunNotes, Running, Services, Sink, Stat, StateRunner, Stop,
-    System, TemplateRenderer, Upward, launch, process,
+    ActiveCall, CallLog, Command, FileKind, FileTree, Output, Probe, RunNotes, Services, Sink, Stat, StateRunner,
+    StopSignal, System, TemplateRenderer, Upward, launch, process,
 };
 use crate::{Error, Result};
 
@@ -28,14 +28,14 @@ pub struct Base {
     grains: Mutex<Option<(Map, Arc<Map>)>>,
     gather: fn(&dyn Probe) -> Map,
     /// Calls that another process on this machine goes on with.
-    beside: fn() -> Vec<Running>,
+    beside: fn() -> Vec<ActiveCall>,
     calls: Mutex<Calls>,
 }
 
 #[derive(Default)]
 struct Calls {
     next: u64,
-    running: BTreeMap<u64, (Running, Arc<Signal>)>,
+    running: BTreeMap<u64, (ActiveCall, Arc<Signal>)>,
 }
 
 impl Base {
@@ -56,7 +56,7 @@ impl Base {
 
     /// Knows of calls that another process on this machine goes on with.
     #[must_use]
-    pub fn beside(mut self, look: fn() -> Vec<Running>) -> Base {
+    pub fn beside(mut self, look: fn() -> Vec<ActiveCall>) -> Base {
         self.beside = look;
         self
     }
@@ -66,17 +66,17 @@ impl Base {
     /// `sink` sees the output of the commands that it runs.
     pub fn begin(
         self: &Arc<Base>,
-        running: Running,
+        running: ActiveCall,
         options: Map,
         upward: Box<dyn Upward>,
         sink: Option<Sink>,
-    ) -> Host {
+    ) -> HostSystem {
         let signal = Arc::new(Signal::default());
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.next += 1;
         let number = calls.next;
         calls.running.insert(number, (running, Arc::clone(&signal)));
-        Host {
+        HostSystem {
             base: Arc::clone(self),
             options,
             signal,
@@ -103,7 +103,7 @@ impl Base {
     }
 }
 
-pub struct Host {
+pub struct HostSystem {
     base: Arc<Base>,
     options: Map,
     signal: Arc<Signal>,
@@ -117,7 +117,7 @@ pub struct Host {
     number: u64,
 }
 
-impl Host {
+impl HostSystem {
     /// The job that this call belongs to.
     pub fn job(&self) -> Option<JobId> {
         let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,14 +131,14 @@ impl Host {
 
     /// The machine as if it had these grains.
     #[must_use]
-    pub fn with_grains(mut self, grains: Option<Map>) -> Host {
+    pub fn with_grains(mut self, grains: Option<Map>) -> HostSystem {
         self.grains = grains.map(Arc::new);
         self
     }
 
     /// Sends the diagnostic lines of this call.
     #[must_use]
-    pub fn with_log(mut self, log: Option<CallLog>) -> Host {
+    pub fn with_log(mut self, log: Option<CallLog>) -> HostSystem {
         self.log = log;
         self
     }
@@ -195,13 +195,13 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for HostSystem {
     fn drop(&mut self) {
         self.base.calls.lock().unwrap_or_else(PoisonError::into_inner).running.remove(&self.number);
     }
 }
 
-impl Probe for Host {
+impl Probe for HostSystem {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         fs::read(path)
     }
@@ -297,14 +297,14 @@ impl Probe for Host {
         &self.notes
     }
 
-    fn running(&self) -> Vec<Running> {
+    fn running(&self) -> Vec<ActiveCall> {
         let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let own = calls.running.values().map(|(running, _)| running.clone());
         own.chain((self.base.beside)()).collect()
     }
 }
 
-impl System for Host {
+impl System for HostSystem {
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
         let mut temporary = Temporary::beside(path, mode)?;
         temporary.write_all(content)?;
@@ -391,7 +391,7 @@ impl System for Host {
         *self.base.grains.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn stop(&self, job: JobId, how: Stop) -> bool {
+    fn stop(&self, job: JobId, how: StopSignal) -> bool {
         let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = false;
         for (running, signal) in calls.running.values().filter(|(running, _)| running.job == Some(job)) {
@@ -408,13 +408,13 @@ impl System for Host {
 fn stat(metadata: &fs::Metadata) -> Stat {
     let kind = metadata.file_type();
     let kind = match () {
-        () if kind.is_dir() => Kind::Directory,
-        () if kind.is_symlink() => Kind::Link,
-        () if kind.is_block_device() => Kind::BlockDevice,
-        () if kind.is_char_device() => Kind::CharDevice,
-        () if kind.is_fifo() => Kind::Pipe,
-        () if kind.is_socket() => Kind::Socket,
-        () => Kind::File,
+        () if kind.is_dir() => FileKind::Directory,
+        () if kind.is_symlink() => FileKind::Link,
+        () if kind.is_block_device() => FileKind::BlockDevice,
+        () if kind.is_char_device() => FileKind::CharDevice,
+        () if kind.is_fifo() => FileKind::Pipe,
+        () if kind.is_socket() => FileKind::Socket,
+        () => FileKind::File,
     };
     let time = |seconds: i64, nanos: i64| seconds as f64 + nanos as f64 / 1e9;
     Stat {
@@ -444,7 +444,7 @@ mod tests {
         fs::write(&path, "old").expect("it is ours");
         let note: (&str, &[u8]) = ("user.note", b"kept");
         rustix::fs::setxattr(&path, note.0, note.1, rustix::fs::XattrFlags::empty()).expect("files have notes here");
-        let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+        let running = ActiveCall { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
         let host = Arc::new(Base::new(None)).begin(running, Map::new(), Box::new(crate::machine::NoController), None);
         host.write(&path, b"new", None).expect("it is ours");
         let mut value = [0; 16];

@@ -1,6 +1,6 @@
 //! The machine that a function works on: [`Probe`] reads, [`System`] also changes it.
 //!
-//! A dry run gets a [`Probe`] only, so it can't write. Both are implemented by [`Host`], the real
+//! A dry run gets a [`Probe`] only, so it can't write. Both are implemented by [`HostSystem`], the real
 //! machine, and by [`Fake`], which tests use.
 
 pub mod accounts;
@@ -33,13 +33,13 @@ pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
 pub use fake_controller::FakeController;
 pub use fake_services::FakeServices;
-pub use host::{Base, Host};
+pub use host::{Base, HostSystem};
 pub use launch::{EXEC_AS, exec_as};
 pub use log::CallLog;
 pub use reboots::{RebootRequest, Reboots};
 pub use run_notes::RunNotes;
 pub use service_types::{EntryKind, StateRequest, StateVerb, Template, TreeEntry};
-pub use services::{FileTree, PillarSource, Services, StateRunner, TemplateRenderer};
+pub use services::{FileTree, Services, StateRunner, TargetPillar, TemplateRenderer};
 pub use signal::Signal;
 pub use upward::{NoController, Upward};
 
@@ -100,7 +100,7 @@ pub trait Probe: Send + Sync {
     fn run_notes(&self) -> &RunNotes;
 
     /// The calls that run on this machine at this moment, this one included.
-    fn running(&self) -> Vec<Running>;
+    fn running(&self) -> Vec<ActiveCall>;
 
     /// Writes a diagnostic line, for people who look for what went on (`-vv`). See [`CallLog::write`] for what it
     /// must not hold.
@@ -158,12 +158,12 @@ pub trait System: Probe {
     fn states(&self) -> &dyn StateRunner;
 
     /// Ends another call on this machine; false if there is none of that job.
-    fn stop(&self, job: JobId, how: Stop) -> bool;
+    fn stop(&self, job: JobId, how: StopSignal) -> bool;
 }
 
 /// How hard to stop a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopSignal {
     /// SIGTERM to its children.
     Term,
     /// SIGKILL to its children.
@@ -172,7 +172,7 @@ pub enum Stop {
 
 /// A call that runs now.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct ActiveCall {
     pub job: Option<JobId>,
     pub function: String,
     pub args: Vec<rocksalt_core::Value>,
@@ -182,7 +182,7 @@ pub struct Running {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stat {
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Permission bits, without the type.
     pub mode: u32,
     pub uid: u32,
@@ -197,7 +197,7 @@ pub struct Stat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     File,
     Directory,
     Link,

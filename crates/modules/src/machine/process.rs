@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::accounts::User;
 use super::signal::{Signal, signal_group};
-use super::{Command, Output, Pipe, Sink, Stop};
+use super::{Command, Output, Pipe, Sink, StopSignal};
 use crate::{Error, Result};
 
 /// How long a command may take to end after it was asked to, before it is killed.
@@ -175,7 +175,7 @@ fn attend(
             Err(RecvTimeoutError::Timeout) if !asked => {
                 output.timed_out = true;
                 asked = true;
-                signal_group(pid, Stop::Term);
+                signal_group(pid, StopSignal::Term);
                 deadline = Some(Instant::now() + GRACE);
             }
             Err(_) => break,
@@ -183,7 +183,7 @@ fn attend(
     }
     if output.timed_out {
         // Whatever the command started that outlived it or would not listen.
-        signal_group(pid, Stop::Kill);
+        signal_group(pid, StopSignal::Kill);
     }
     if signal.cancelled() {
         return Err(Error::cancelled());

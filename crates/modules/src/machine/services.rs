@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Problem, Value, call::ProblemKind};
 
 use super::{StateRequest, Template, TreeEntry};
 use crate::Result;
-use crate::catalog::Outcome;
+use crate::catalog::FunctionOutcome;
 
 /// The controller's file tree, as one run sees it.
 ///
@@ -26,7 +26,7 @@ pub trait FileTree: Send + Sync {
 }
 
 /// This target's pillar, compiled by the controller.
-pub trait PillarSource: Send + Sync {
+pub trait TargetPillar: Send + Sync {
     /// The pillar. If parts of it did not render, `_errors` lists why, as in Salt.
     fn pillar(&self) -> Result<Arc<Map>>;
 
@@ -46,13 +46,13 @@ pub trait TemplateRenderer: Send + Sync {
 /// Compiles and runs states.
 pub trait StateRunner: Send + Sync {
     /// Serves all of Salt's `state.*` functions.
-    fn run(&self, request: StateRequest) -> Result<Outcome>;
+    fn run(&self, request: StateRequest) -> Result<FunctionOutcome>;
 }
 
 /// What a [`Host`](super::Host) is given when a call begins.
 pub struct Services {
     pub files: Arc<dyn FileTree>,
-    pub pillar: Arc<dyn PillarSource>,
+    pub pillar: Arc<dyn TargetPillar>,
     pub templates: Arc<dyn TemplateRenderer>,
     pub states: Arc<dyn StateRunner>,
 }
@@ -61,11 +61,11 @@ impl Services {
     /// One object that provides all of them.
     pub fn all_from<S>(provider: Arc<S>) -> Services
     where
-        S: FileTree + PillarSource + TemplateRenderer + StateRunner + 'static,
+        S: FileTree + TargetPillar + TemplateRenderer + StateRunner + 'static,
     {
         Services {
             files: Arc::clone(&provider) as Arc<dyn FileTree>,
-            pillar: Arc::clone(&provider) as Arc<dyn PillarSource>,
+            pillar: Arc::clone(&provider) as Arc<dyn TargetPillar>,
             templates: Arc::clone(&provider) as Arc<dyn TemplateRenderer>,
             states: provider,
         }
@@ -101,7 +101,7 @@ impl FileTree for NoServices {
     }
 }
 
-impl PillarSource for NoServices {
+impl TargetPillar for NoServices {
     fn pillar(&self) -> Result<Arc<Map>> {
         Ok(Arc::default())
     }
@@ -120,7 +120,7 @@ impl TemplateRenderer for NoServices {
 }
 
 impl StateRunner for NoServices {
-    fn run(&self, _: StateRequest) -> Result<Outcome> {
+    fn run(&self, _: StateRequest) -> Result<FunctionOutcome> {
         Err(absent())
     }
 }

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal as Number, kill_process_group};
 
-use super::Stop;
+use super::StopSignal;
 
 /// Shared between a call's thread and whoever may stop it.
 #[derive(Default)]
 pub struct Signal {
-    state: Mutex<State>,
+    state: Mutex<SignalState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct SignalState {
     cancelled: bool,
     /// Leaders of the process groups that the call started.
     children: BTreeSet<u32>,
@@ -24,7 +24,7 @@ struct State {
 
 impl Signal {
     /// Marks the call as cancelled and signals what it started.
-    pub fn stop(&self, how: Stop) {
+    pub fn stop(&self, how: StopSignal) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.cancelled = true;
         for child in &state.children {
@@ -53,7 +53,7 @@ impl Signal {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.children.insert(child);
         if state.cancelled {
-            signal_group(child, Stop::Kill);
+            signal_group(child, StopSignal::Kill);
         }
     }
 
@@ -63,10 +63,10 @@ impl Signal {
 }
 
 /// Signals a whole process group; that it is gone already is fine.
-pub(super) fn signal_group(leader: u32, how: Stop) {
+pub(super) fn signal_group(leader: u32, how: StopSignal) {
     let number = match how {
-        Stop::Term => Number::TERM,
-        Stop::Kill => Number::KILL,
+        StopSignal::Term => Number::TERM,
+        StopSignal::Kill => Number::KILL,
     };
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(pid, number);

@@ -1,24 +1,24 @@
 //! Hashes of passwords for `/etc/shadow`: `$5$` (SHA-256) and `$6$` (SHA-512), as Drepper described them.
 
-use super::digest::{Kind, raw};
+use super::digest::{DigestAlgorithm, raw};
 
 const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ROUNDS: usize = 5000;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum CryptMethod {
     Sha256,
     Sha512,
 }
 
 /// The hash of a password, with its method and salt before it. Of the salt sixteen letters count.
-pub fn hash(method: Method, salt: &str, password: &str) -> String {
+pub fn hash(method: CryptMethod, salt: &str, password: &str) -> String {
     let (salt, rounds) = rounds_of(salt);
     let salt: String = salt.chars().take_while(|letter| *letter != '$').take(16).collect();
     let (kind, prefix) = match method {
-        Method::Sha256 => (Kind::Sha256, "$5$"),
-        Method::Sha512 => (Kind::Sha512, "$6$"),
+        CryptMethod::Sha256 => (DigestAlgorithm::Sha256, "$5$"),
+        CryptMethod::Sha512 => (DigestAlgorithm::Sha512, "$6$"),
     };
     let sum = stretched(kind, salt.as_bytes(), password.as_bytes(), rounds.unwrap_or(ROUNDS));
     let named = rounds.map(|rounds| format!("rounds={rounds}$")).unwrap_or_default();
@@ -36,7 +36,7 @@ fn rounds_of(salt: &str) -> (&str, Option<usize>) {
     }
 }
 
-fn stretched(kind: Kind, salt: &[u8], password: &[u8], rounds: usize) -> Vec<u8> {
+fn stretched(kind: DigestAlgorithm, salt: &[u8], password: &[u8], rounds: usize) -> Vec<u8> {
     let repeated = |block: &[u8], length: usize| block.iter().copied().cycle().take(length).collect::<Vec<u8>>();
     let alternate = raw(kind, &[password, salt, password].concat());
     let mut start = [password, salt, &repeated(&alternate, password.len())].concat();
@@ -64,7 +64,7 @@ fn stretched(kind: Kind, salt: &[u8], password: &[u8], rounds: usize) -> Vec<u8>
 }
 
 /// Three bytes, four letters; the bytes are picked from all over the sum.
-fn encoded(method: Method, sum: &[u8]) -> String {
+fn encoded(method: CryptMethod, sum: &[u8]) -> String {
     let third = sum.len() / 3;
     let mut text = String::new();
     let mut put = |bytes: [u8; 3], letters: usize| {
@@ -78,14 +78,14 @@ fn encoded(method: Method, sum: &[u8]) -> String {
         let (a, b, c) = (sum[index], sum[index + third], sum[index + 2 * third]);
         let turned = match (method, index % 3) {
             (_, 0) => [a, b, c],
-            (Method::Sha512, 1) | (Method::Sha256, 2) => [b, c, a],
+            (CryptMethod::Sha512, 1) | (CryptMethod::Sha256, 2) => [b, c, a],
             _ => [c, a, b],
         };
         put(turned, 4);
     }
     match method {
-        Method::Sha256 => put([0, sum[31], sum[30]], 3),
-        Method::Sha512 => put([0, 0, sum[63]], 2),
+        CryptMethod::Sha256 => put([0, sum[31], sum[30]], 3),
+        CryptMethod::Sha512 => put([0, 0, sum[63]], 2),
     }
     text
 }
@@ -102,41 +102,46 @@ mod tests {
         }
     }
 
-    const CASES: &[(Method, &str, &str, &str)] = &[
-        (Method::Sha256, "saltstring", "Hello world!", "$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"),
+    const CASES: &[(CryptMethod, &str, &str, &str)] = &[
         (
-            Method::Sha256,
+            CryptMethod::Sha256,
+            "saltstring",
+            "Hello world!",
+            "$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5",
+        ),
+        (
+            CryptMethod::Sha256,
             "rounds=1400$anotherlongsaltstring",
             "a very much longer text to encrypt.  This one even stretches over more than one line.",
             "$5$rounds=1400$anotherlongsalts$epZZlHtH1tHOZ8DnGj41SJcfP6bNgf3t.hurPudKyU6",
         ),
-        (Method::Sha256, "ab", "", "$5$ab$qRq/oZkUn9lJUSIcgVT3NbpSDsjn.r137TBSoCt2kCA"),
+        (CryptMethod::Sha256, "ab", "", "$5$ab$qRq/oZkUn9lJUSIcgVT3NbpSDsjn.r137TBSoCt2kCA"),
         (
-            Method::Sha256,
+            CryptMethod::Sha256,
             "0123456789abcdef",
             "é and more than sixty-four letters of a password, which is what SHA-512 gives",
             "$5$0123456789abcdef$nUG64FBotgt4n4wUyjOuwdUdkN4NHLaoZCCs.Dhi5X5",
         ),
         (
-            Method::Sha512,
+            CryptMethod::Sha512,
             "saltstring",
             "Hello world!",
             "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1",
         ),
         (
-            Method::Sha512,
+            CryptMethod::Sha512,
             "rounds=1400$anotherlongsaltstring",
             "a very much longer text to encrypt.  This one even stretches over more than one line.",
             "$6$rounds=1400$anotherlongsalts$WV8KW2lepsuKk13lXtVGnnEyZ.bCxFvSok6ZnkjRIa5iL0cAfvQyaZ2uA5CUvArDxyp3l9B/Z4D.HNqsIPpXk1",
         ),
         (
-            Method::Sha512,
+            CryptMethod::Sha512,
             "ab",
             "",
             "$6$ab$xnh5Qsr2NdbFw1PgdZie7nLON3gv.S.23iQDBqAzkdoXPtDnVSpludXkM5UWybQO3OI7hBj9wHg9Ow6sUWD60/",
         ),
         (
-            Method::Sha512,
+            CryptMethod::Sha512,
             "0123456789abcdef",
             "é and more than sixty-four letters of a password, which is what SHA-512 gives",
             "$6$0123456789abcdef$Zf5O9kuceNnYPAi94AGvmm0Gs8jAjJP.zoiiCmMJ1UgWGEtKfVRn5Fg2GpRVaWo0t.C.SDsafmYZTW.Uhi/Z41",

@@ -55,7 +55,7 @@ fn range(start: usize, end: usize) -> String {
 
 /// Lines `a..a_end` of the one text against `b..b_end` of the other.
 #[derive(Clone, Copy)]
-struct Piece {
+struct DiffBlock {
     equal: bool,
     a: usize,
     a_end: usize,
@@ -64,7 +64,7 @@ struct Piece {
 }
 
 /// Changes with the unchanged lines around them, those near each other together.
-fn groups(a: &[&str], b: &[&str]) -> Vec<Vec<Piece>> {
+fn groups(a: &[&str], b: &[&str]) -> Vec<Vec<DiffBlock>> {
     let mut pieces = pieces(a, b);
     if let Some(first) = pieces.first_mut().filter(|piece| piece.equal) {
         first.a = first.a.max(first.a_end.saturating_sub(CONTEXT));
@@ -75,10 +75,10 @@ fn groups(a: &[&str], b: &[&str]) -> Vec<Vec<Piece>> {
         last.b_end = last.b_end.min(last.b + CONTEXT);
     }
     let mut groups = Vec::new();
-    let mut group: Vec<Piece> = Vec::new();
+    let mut group: Vec<DiffBlock> = Vec::new();
     for mut piece in pieces {
         if piece.equal && piece.a_end - piece.a > 2 * CONTEXT {
-            group.push(Piece { a_end: piece.a + CONTEXT, b_end: piece.b + CONTEXT, ..piece });
+            group.push(DiffBlock { a_end: piece.a + CONTEXT, b_end: piece.b + CONTEXT, ..piece });
             groups.push(std::mem::take(&mut group));
             piece.a = piece.a_end - CONTEXT;
             piece.b = piece.b_end - CONTEXT;
@@ -90,16 +90,16 @@ fn groups(a: &[&str], b: &[&str]) -> Vec<Vec<Piece>> {
     groups
 }
 
-fn pieces(a: &[&str], b: &[&str]) -> Vec<Piece> {
+fn pieces(a: &[&str], b: &[&str]) -> Vec<DiffBlock> {
     let mut pieces = Vec::new();
     let (mut at_a, mut at_b) = (0, 0);
     for (start_a, start_b, length) in blocks(a, b) {
         if at_a < start_a || at_b < start_b {
-            pieces.push(Piece { equal: false, a: at_a, a_end: start_a, b: at_b, b_end: start_b });
+            pieces.push(DiffBlock { equal: false, a: at_a, a_end: start_a, b: at_b, b_end: start_b });
         }
         (at_a, at_b) = (start_a + length, start_b + length);
         if length > 0 {
-            pieces.push(Piece { equal: true, a: start_a, a_end: at_a, b: start_b, b_end: at_b });
+            pieces.push(DiffBlock { equal: true, a: start_a, a_end: at_a, b: start_b, b_end: at_b });
         }
     }
     pieces

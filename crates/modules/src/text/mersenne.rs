@@ -15,7 +15,7 @@ impl Random {
     /// As `random.seed(text)` does it.
     pub fn from_text(text: &str) -> Random {
         let mut bytes = text.as_bytes().to_vec();
-        bytes.extend(digest::raw(digest::Kind::Sha512, text.as_bytes()));
+        bytes.extend(digest::raw(digest::DigestAlgorithm::Sha512, text.as_bytes()));
         Random::from_number(&bytes)
     }
 

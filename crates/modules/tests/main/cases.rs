@@ -34,7 +34,7 @@ use std::sync::Arc;
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_core::{Call, Event, Map, Return, Value, json, yaml};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Command, Fake, FakeController, Kind, Probe, System};
+use rocksalt_modules::machine::{Command, Fake, FakeController, FileKind, Probe, System};
 
 use super::fixture::{alone_on_host, bound, controller, entries, fake, map, prepare, real, with_place};
 
@@ -284,7 +284,7 @@ fn check(machine: &dyn Probe, path: &str, expected: &Value) -> Result<(), String
         return if expected.is_null() && !path.ends_with('/') { Ok(()) } else { Err("is not there".into()) };
     };
     if path.ends_with('/') {
-        return if stat.kind == Kind::Directory { Ok(()) } else { Err("is no directory".into()) };
+        return if stat.kind == FileKind::Directory { Ok(()) } else { Err("is no directory".into()) };
     }
     let content = || String::from_utf8_lossy(&machine.read(place).unwrap_or_default()).into_owned();
     let same = |expected: String, found: String| {

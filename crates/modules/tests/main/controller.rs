@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rocksalt_core::{Call, JobId, Map, Return, Value};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Fake, FakeController, FakeServices, Probe, Running};
+use rocksalt_modules::machine::{ActiveCall, Fake, FakeController, FakeServices, Probe};
 
 fn setup(controller: FakeController) -> (Fake, Arc<FakeController>) {
     let controller = Arc::new(controller);
@@ -156,7 +156,8 @@ fn others_are_called_and_events_sent() {
 #[test]
 fn jobs_are_found_and_stopped() {
     let job: JobId = "20260131093000123456".parse().expect("twenty digits");
-    let running = |function: &str| Running { job: Some(job), function: function.into(), args: Vec::new(), since: 1.0 };
+    let running =
+        |function: &str| ActiveCall { job: Some(job), function: function.into(), args: Vec::new(), since: 1.0 };
     let machine = Fake::new().with_running(running("cmd.run")).with_running(running("saltutil.running"));
     let list = call(&machine, "saltutil.running", &[]).value;
     assert_eq!(list.as_list().map(<[Value]>::len), Some(1));

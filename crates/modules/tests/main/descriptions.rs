@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::description::Nature;
 use rocksalt_core::{Map, Value, json};
 use rocksalt_modules::catalog;
-use rocksalt_modules::catalog::description::{Argument, Description};
+use rocksalt_modules::catalog::description::{ArgumentDescription, FunctionDescription};
 
 #[test]
 fn names_are_in_order_and_differ() {
@@ -29,7 +29,7 @@ fn descriptions_are_up_to_date() {
     up_to_date("states.json", catalog::states().map(|entry| (entry.description)()).collect());
 }
 
-fn up_to_date(file: &str, descriptions: Vec<Description>) {
+fn up_to_date(file: &str, descriptions: Vec<FunctionDescription>) {
     let entries = descriptions.into_iter().map(described).collect();
     let wanted = json::pretty(&Value::List(entries)) + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/data").join(file);
@@ -44,7 +44,7 @@ fn up_to_date(file: &str, descriptions: Vec<Description>) {
     );
 }
 
-fn described(description: Description) -> Value {
+fn described(description: FunctionDescription) -> Value {
     let has_rest = description.arguments.iter().any(|argument| argument.name == description.rest);
     let mut entry = Map::from_iter([("name".into(), description.name.into())]);
     if !description.aliases.is_empty() {
@@ -61,7 +61,7 @@ fn described(description: Description) -> Value {
     entry.into()
 }
 
-fn argument(argument: Argument) -> Value {
+fn argument(argument: ArgumentDescription) -> Value {
     let mut entry = Map::from_iter([
         ("name".into(), argument.name.into()),
         ("type".into(), argument.shape.to_string().into()),

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rocksalt_core::{Map, Value};
-use rocksalt_modules::catalog::Outcome;
+use rocksalt_modules::catalog::FunctionOutcome;
 use rocksalt_modules::machine::{
-    Base, Fake, FakeController, FakeServices, Host, Kind, NoController, Output, Running, StateRequest, System,
+    ActiveCall, Base, Fake, FakeController, FakeServices, FileKind, HostSystem, NoController, Output, StateRequest,
+    System,
 };
 
 /// What is in a folder, in order.
@@ -113,7 +114,7 @@ pub fn fake(case: &Map) -> Fake {
 }
 
 /// A run of states that says what it was asked for, in what differs from the default.
-fn described(request: StateRequest) -> rocksalt_modules::Result<Outcome> {
+fn described(request: StateRequest) -> rocksalt_modules::Result<FunctionOutcome> {
     let texts = |list: Vec<String>| Value::List(list.into_iter().map(Value::from).collect());
     let described = [
         ("verb", format!("{:?}", request.verb).into()),
@@ -129,7 +130,7 @@ fn described(request: StateRequest) -> rocksalt_modules::Result<Outcome> {
     ];
     let described = described.into_iter().filter(|(_, value)| value.truth());
     let value = Value::Map(described.map(|(key, value)| (key.into(), value)).collect());
-    Ok(Outcome { value, retcode: 0 })
+    Ok(FunctionOutcome { value, retcode: 0 })
 }
 
 /// The controller that a case's machine asks: it has the files of `tree`, and targets that answer `answers`.
@@ -142,12 +143,12 @@ pub fn controller(case: &Map) -> FakeController {
     }
 }
 
-fn kind(name: &Value) -> Kind {
+fn kind(name: &Value) -> FileKind {
     match name.to_string().as_str() {
-        "block" => Kind::BlockDevice,
-        "character" => Kind::CharDevice,
-        "fifo" => Kind::Pipe,
-        "socket" => Kind::Socket,
+        "block" => FileKind::BlockDevice,
+        "character" => FileKind::CharDevice,
+        "fifo" => FileKind::Pipe,
+        "socket" => FileKind::Socket,
         other => panic!("there is no special file '{other}'"),
     }
 }
@@ -160,9 +161,9 @@ pub fn alone_on_host() -> MutexGuard<'static, ()> {
 }
 
 /// The real machine, as a call with the case's options sees it.
-pub fn real(case: &Map) -> Host {
+pub fn real(case: &Map) -> HostSystem {
     let base = Arc::new(Base::new(None));
-    let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+    let running = ActiveCall { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
     base.begin(running, map(case, "options"), Box::new(NoController), None)
 }
 
@@ -189,7 +190,7 @@ pub fn with_place(case: &Map) -> Map {
 }
 
 /// Makes what `before` says on the real machine.
-pub fn prepare(host: &Host, before: &Map) {
+pub fn prepare(host: &HostSystem, before: &Map) {
     for (path, what) in before.iter() {
         let path = path.to_string();
         let place = Path::new(path.trim_end_matches('/'));

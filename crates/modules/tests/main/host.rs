@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rocksalt_core::{Call, Map, Return, Value, json, yaml};
 use rocksalt_modules::catalog;
-use rocksalt_modules::machine::{Base, Host, NoController, Probe, Running, Stop};
+use rocksalt_modules::machine::{ActiveCall, Base, HostSystem, NoController, Probe, StopSignal};
 
 /// Stands in for the agent's own way to become somebody else.
 const LAUNCHER: &str = "#!/bin/sh
@@ -18,7 +18,7 @@ exec \"$@\"
 ";
 
 struct Machine {
-    host: Host,
+    host: HostSystem,
     place: tempfile::TempDir,
 }
 
@@ -29,7 +29,7 @@ fn machine() -> Machine {
     std::fs::write(&launcher, LAUNCHER).expect("it is ours");
     std::fs::set_permissions(&launcher, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     let base = Arc::new(Base::new(Some(launcher)));
-    let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+    let running = ActiveCall { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
     Machine { host: base.begin(running, Map::new(), Box::new(NoController), None), place }
 }
 
@@ -178,7 +178,7 @@ fn a_cancelled_command_ends() {
         while !started.exists() {
             std::thread::sleep(Duration::from_millis(20));
         }
-        signal.stop(Stop::Kill);
+        signal.stop(StopSignal::Kill);
     });
     let begin = Instant::now();
     let answer = machine.call("cmd.run", &["touch @/started; sleep 600"], "");

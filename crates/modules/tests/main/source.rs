@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rocksalt_core::{Map, yaml};
 use rocksalt_modules::catalog::{self, Step, Verdict};
-use rocksalt_modules::machine::{Base, NoController, Running};
+use rocksalt_modules::machine::{ActiveCall, Base, NoController};
 
 /// Answers every request with the same text, and counts them.
 fn serve(text: &'static str) -> (String, Arc<AtomicUsize>) {
@@ -27,7 +27,7 @@ fn serve(text: &'static str) -> (String, Arc<AtomicUsize>) {
 }
 
 fn managed(arguments: &str) -> Verdict {
-    let running = Running { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
+    let running = ActiveCall { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
     let host = Arc::new(Base::new(None)).begin(running, Map::new(), Box::new(NoController), None);
     let low = yaml::parse(arguments).expect("it is YAML").as_map().cloned().expect("it is a map");
     let entry = catalog::find_state("file.managed").expect("there is such a state");

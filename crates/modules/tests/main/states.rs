@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog::{self, Decision, Plan, Step, Verdict};
-use rocksalt_modules::machine::{FakeServices, Kind, Probe, Services, System, Template};
+use rocksalt_modules::machine::{FakeServices, FileKind, Probe, Services, System, Template};
 
 use super::fixture::{alone_on_host, bound, content, controller, entries, fake, map, prepare, real, with_place};
 
@@ -231,16 +231,16 @@ fn picture(machine: &dyn Probe, place: &Path) -> Picture {
             known.insert("gid", stat.gid.to_string());
         }
         match stat.kind {
-            Kind::Directory => {
+            FileKind::Directory => {
                 found.extend(picture(machine, &path));
                 found.insert(shown + "/", known);
                 continue;
             }
-            Kind::Link => {
+            FileKind::Link => {
                 known.remove("mode");
                 known.insert("link", machine.read_link(&path).expect("it is a link").to_string_lossy().into_owned());
             }
-            Kind::File => {
+            FileKind::File => {
                 let content = machine.read(&path).expect("it is a file");
                 match String::from_utf8(content) {
                     Ok(text) => known.insert("content", text),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::value::{from_cbor, to_cbor};
 use rocksalt_core::{Map, Value};
-use rocksalt_modules::text::digest::{self, Kind};
+use rocksalt_modules::text::digest::{self, DigestAlgorithm};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 use rocksalt_sls::schedule::OrderMode;
@@ -52,7 +52,7 @@ impl Journal {
                 continue;
             }
             match private_files::write(&directory.join(name(&self.job, &self.target)), &content) {
-                Ok(()) => return Ok(digest::of(Kind::Sha256, &content)),
+                Ok(()) => return Ok(digest::of(DigestAlgorithm::Sha256, &content)),
                 Err(error) => why.push(format!("{}: {}", directory.display(), rocksalt_modules::reason(&error))),
             }
         }
@@ -77,7 +77,7 @@ impl Journal {
     fn read(path: &Path, sum: &str) -> Result<Journal> {
         let content =
             private_files::read(path).map_err(|why| Error::failed(format!("the run's journal is refused: {why}")))?;
-        if digest::of(Kind::Sha256, &content) != sum {
+        if digest::of(DigestAlgorithm::Sha256, &content) != sum {
             return Err(refused(path, "it is not what was written before the reboot"));
         }
         from_cbor(&content).and_then(|value| Journal::of(&value)).ok_or_else(|| refused(path, "it is not understood"))
@@ -138,7 +138,7 @@ fn name(job: &str, target: &str) -> String {
 
 fn key(job: &str, target: &str) -> String {
     let job: String = job.chars().filter(char::is_ascii_digit).collect();
-    format!("{job}-{}", &digest::of(Kind::Sha256, target.as_bytes())[..16])
+    format!("{job}-{}", &digest::of(DigestAlgorithm::Sha256, target.as_bytes())[..16])
 }
 
 /// A text for each run that rebooted this machine and was not resumed in time. Removes their journals.
@@ -195,7 +195,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a directory");
         let journal = journal();
         let content = to_cbor(&journal.to_value());
-        let sum = digest::of(Kind::Sha256, &content);
+        let sum = digest::of(DigestAlgorithm::Sha256, &content);
         let path = place.path().join(name(&journal.job, &journal.target));
         assert!(path.parent() == Some(place.path()), "no name of a target leads elsewhere: {}", path.display());
         private_files::write(&path, &content).expect("written");
@@ -207,7 +207,7 @@ mod tests {
         private_files::write(&path, &tampered).expect("written");
         assert!(Journal::read(&path, &sum).is_err());
         private_files::write(&path, b"nonsense").expect("written");
-        let sum = digest::of(Kind::Sha256, b"nonsense");
+        let sum = digest::of(DigestAlgorithm::Sha256, b"nonsense");
         assert!(Journal::read(&path, &sum).is_err_and(|error| error.to_string().contains("not understood")));
     }
 }

@@ -4,9 +4,9 @@ mod functions;
 mod list;
 mod states;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Delfacl>(),
     entry::<functions::Getfacl>(),
     entry::<functions::Modfacl>(),

@@ -12,7 +12,7 @@ use crate::catalog::Plan;
 use crate::catalog::file::Flag;
 use crate::catalog::user::tool;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
-use crate::machine::{Kind, Probe, System};
+use crate::machine::{FileKind, Probe, System};
 
 /// Makes sure that a user or group has an entry in the access list of a path.
 ///
@@ -364,5 +364,5 @@ fn list_of(names: &[String]) -> String {
 }
 
 fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-    matches!(machine.stat(Path::new(path), false), Ok(Some(stat)) if stat.kind == Kind::Directory)
+    matches!(machine.stat(Path::new(path), false), Ok(Some(stat)) if stat.kind == FileKind::Directory)
 }

@@ -4,9 +4,9 @@ mod functions;
 mod states;
 mod text;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::GetTarget>(),
     entry::<functions::HasTarget>(),
     entry::<functions::ListAliases>(),

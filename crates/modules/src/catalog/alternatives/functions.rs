@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_macros::function;
 
 use super::super::{Function, tool};
-use super::group::{self, Group, current, displayed};
+use super::group::{self, AlternativesGroup, current, displayed};
 use crate::grains::look;
 use crate::machine::System;
 use crate::{Error, Result};
@@ -66,7 +66,7 @@ impl Function for CheckExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(Group::look(machine, &self.name)?.is_some_and(|group| group.has(&self.path)))
+        Ok(AlternativesGroup::look(machine, &self.name)?.is_some_and(|group| group.has(&self.path)))
     }
 }
 

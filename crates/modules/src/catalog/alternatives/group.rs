@@ -10,28 +10,28 @@ use crate::{Error, Result};
 
 /// A name with all it can stand for.
 #[derive(Debug, PartialEq)]
-pub struct Group {
+pub struct AlternativesGroup {
     /// The best is taken, not what somebody chose.
     pub automatic: bool,
     /// In the program's order.
     choices: Vec<(String, i64)>,
 }
 
-impl Group {
+impl AlternativesGroup {
     /// `None` if there is no such name.
-    pub fn look(machine: &dyn Probe, name: &str) -> Result<Option<Group>> {
+    pub fn look(machine: &dyn Probe, name: &str) -> Result<Option<AlternativesGroup>> {
         let (known, text) = displayed(machine, name)?;
-        Ok(known.then(|| Group::read(&text)))
+        Ok(known.then(|| AlternativesGroup::read(&text)))
     }
 
-    fn read(text: &str) -> Group {
+    fn read(text: &str) -> AlternativesGroup {
         let first = text.lines().next().unwrap_or_default();
         let choice = |line: &str| {
             let (path, rest) = line.strip_prefix('/')?.split_once(" - ")?;
             let number = rest.rsplit_once("priority ")?.1.split_whitespace().next()?;
             Some((format!("/{path}"), number.parse().ok()?))
         };
-        Group {
+        AlternativesGroup {
             automatic: first.contains(" auto mode") || first.contains("status is auto"),
             choices: text.lines().filter_map(choice).collect(),
         }
@@ -94,12 +94,14 @@ mod tests {
                     link pager is /usr/bin/pager\n  slave pager.1.gz is /usr/share/man/man1/pager.1.gz\n/bin/more - \
                     priority 50\n  slave pager.1.gz: /usr/share/man/man1/more.1.gz\n/usr/bin/less - priority 77\n\
                     /usr/bin/lesser - priority 77\n";
-        let group = Group::read(text);
+        let group = AlternativesGroup::read(text);
         assert!(!group.automatic && group.has("/bin/more") && !group.has("/bin/mor"));
         assert_eq!(group.best_without(None), Some("/usr/bin/less"));
         assert_eq!(group.best_without(Some("/usr/bin/less")), Some("/usr/bin/lesser"));
-        assert!(Group::read("editor - auto mode\n").automatic);
-        let other = Group::read("java - status is manual.\n link currently points to /j\n/j - family x priority 5\n");
+        assert!(AlternativesGroup::read("editor - auto mode\n").automatic);
+        let other = AlternativesGroup::read(
+            "java - status is manual.\n link currently points to /j\n/j - family x priority 5\n",
+        );
         assert_eq!((other.automatic, other.has("/j")), (false, true));
     }
 }

@@ -4,9 +4,9 @@ mod functions;
 mod group;
 mod states;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Auto>(),
     entry::<functions::CheckExists>(),
     entry::<functions::CheckInstalled>(),

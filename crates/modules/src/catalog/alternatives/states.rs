@@ -4,7 +4,7 @@ use rocksalt_core::Map;
 use rocksalt_macros::state;
 
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::group::{Group, current, program};
+use super::group::{AlternativesGroup, current, program};
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -36,7 +36,7 @@ impl State for Install {
         for path in [link, path] {
             absolute(path)?;
         }
-        if Group::look(machine, name)?.is_some_and(|group| group.has(path)) {
+        if AlternativesGroup::look(machine, name)?.is_some_and(|group| group.has(path)) {
             let text = format!("Alternative {path} for {name} is already registered");
             return Ok(Decision::Settled(Verdict::good(text)));
         }
@@ -94,7 +94,7 @@ impl State for Remove {
         let Remove { name, path } = self;
         absolute(path)?;
         let now = current(machine, name)?;
-        let Some(group) = Group::look(machine, name)?.filter(|group| group.has(path)) else {
+        let Some(group) = AlternativesGroup::look(machine, name)?.filter(|group| group.has(path)) else {
             return Ok(Decision::Settled(match now {
                 Some(now) => Verdict::good(format!("Alternative for {name} is set to it's default path {now}")),
                 None => Verdict::bad(format!("Alternative for {name} doesn't exist")),
@@ -136,7 +136,7 @@ pub struct Auto {
 impl State for Auto {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
-        let Some(group) = Group::look(machine, name)? else {
+        let Some(group) = AlternativesGroup::look(machine, name)? else {
             return Ok(Decision::Settled(Verdict::bad(format!("Alternative for {name} doesn't exist"))));
         };
         if group.automatic {
@@ -177,7 +177,7 @@ impl State for Set {
         if current(machine, name)?.as_ref() == Some(path) {
             return Ok(Decision::Settled(Verdict::good(format!("Alternative for {name} already set to {path}"))));
         }
-        if !Group::look(machine, name)?.is_some_and(|group| group.has(path)) {
+        if !AlternativesGroup::look(machine, name)?.is_some_and(|group| group.has(path)) {
             return Ok(Decision::Settled(Verdict::bad(format!("Alternative {path} for {name} doesn't exist"))));
         }
         let done = Verdict::good(format!("Alternative for {name} set to path {path}")).change("path", path.as_str());

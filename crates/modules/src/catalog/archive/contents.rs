@@ -9,13 +9,13 @@ use rocksalt_core::{Map, Value};
 pub struct Member {
     /// As the archive has it, directories without the slash at the end.
     pub path: String,
-    pub kind: Kind,
+    pub kind: MemberKind,
     /// Name or number of its owner and group, where the archive's listing has them.
     pub owner: Option<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum MemberKind {
     File,
     Directory,
     /// What it leads to.
@@ -41,16 +41,16 @@ impl ArchiveContents {
     pub fn new(members: Vec<Member>, strip: usize) -> ArchiveContents {
         let mut contents = ArchiveContents::default();
         for member in &members {
-            let directory = member.kind == Kind::Directory;
+            let directory = member.kind == MemberKind::Directory;
             let path = if directory { format!("{}/", member.path) } else { member.path.clone() };
             let path = path.splitn(strip + 1, '/').nth(strip).unwrap_or_default().to_owned();
             if path.is_empty() {
                 continue;
             }
             match member.kind {
-                Kind::Directory => contents.dirs.push(path),
-                Kind::Link(_) => contents.links.push(path),
-                Kind::File | Kind::HardLink(_) => contents.files.push(path),
+                MemberKind::Directory => contents.dirs.push(path),
+                MemberKind::Link(_) => contents.links.push(path),
+                MemberKind::File | MemberKind::HardLink(_) => contents.files.push(path),
             }
         }
         contents.members = members;
@@ -92,14 +92,14 @@ impl ArchiveContents {
                 return Some(format!("'{path}' would be extracted outside of the directory"));
             }
             match &member.kind {
-                Kind::Link(target) => {
+                MemberKind::Link(target) => {
                     let above = path.rsplit_once('/').map_or("", |(above, _)| above);
                     leaves(above, target).then(|| format!("'{path}' is a link to '{target}', outside of the directory"))
                 }
-                Kind::HardLink(target) => {
+                MemberKind::HardLink(target) => {
                     leaves("", target).then(|| format!("'{path}' is a link to '{target}', outside of the directory"))
                 }
-                Kind::File | Kind::Directory => None,
+                MemberKind::File | MemberKind::Directory => None,
             }
         })
     }
@@ -135,14 +135,18 @@ fn common_directory(lists: [&Vec<String>; 3]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn member(path: &str, kind: Kind) -> Member {
+    fn member(path: &str, kind: MemberKind) -> Member {
         Member { path: path.into(), kind, owner: None }
     }
 
     #[test]
     fn members_are_sorted_as_in_salt() {
         let contents = ArchiveContents::new(
-            vec![member("a/x/f", Kind::File), member("a", Kind::Directory), member("a/l", Kind::Link("x".into()))],
+            vec![
+                member("a/x/f", MemberKind::File),
+                member("a", MemberKind::Directory),
+                member("a/l", MemberKind::Link("x".into())),
+            ],
             0,
         );
         assert_eq!(
@@ -150,29 +154,34 @@ mod tests {
             (vec!["a/".into()], vec!["a/x/f".into()], vec!["a/l".into()])
         );
         assert_eq!(contents.top_level_dirs, ["a/"]);
-        let stripped = ArchiveContents::new(vec![member("a", Kind::Directory), member("a/f", Kind::File)], 1);
+        let stripped =
+            ArchiveContents::new(vec![member("a", MemberKind::Directory), member("a/f", MemberKind::File)], 1);
         assert!(stripped.dirs.is_empty() && stripped.top_level_files == ["f"]);
-        let implied = ArchiveContents::new(vec![member("a/f", Kind::File), member("a/g", Kind::File)], 0);
+        let implied = ArchiveContents::new(vec![member("a/f", MemberKind::File), member("a/g", MemberKind::File)], 0);
         assert_eq!(implied.top_level_dirs, ["a/"]);
-        let two = ArchiveContents::new(vec![member("f", Kind::File), member("b/g", Kind::File)], 0);
+        let two = ArchiveContents::new(vec![member("f", MemberKind::File), member("b/g", MemberKind::File)], 0);
         assert!(two.top_level_dirs.is_empty() && two.top_level_files == ["f"]);
     }
 
     #[test]
     fn nothing_leaves_the_directory() {
         let refused = [
-            member("/etc/passwd", Kind::File),
-            member("a/../../b", Kind::File),
-            member("..", Kind::Directory),
-            member("l", Kind::Link("/etc".into())),
-            member("a/l", Kind::Link("../../etc".into())),
-            member("a/l", Kind::Link("x/../../../etc".into())),
-            member("h", Kind::HardLink("../x".into())),
+            member("/etc/passwd", MemberKind::File),
+            member("a/../../b", MemberKind::File),
+            member("..", MemberKind::Directory),
+            member("l", MemberKind::Link("/etc".into())),
+            member("a/l", MemberKind::Link("../../etc".into())),
+            member("a/l", MemberKind::Link("x/../../../etc".into())),
+            member("h", MemberKind::HardLink("../x".into())),
         ];
         for member in refused {
             assert!(ArchiveContents::new(vec![member.clone()], 0).escape().is_some(), "{member:?}");
         }
-        let fine = [member("./a/f", Kind::File), member("a/l", Kind::Link("../b".into())), member("..a", Kind::File)];
+        let fine = [
+            member("./a/f", MemberKind::File),
+            member("a/l", MemberKind::Link("../b".into())),
+            member("..a", MemberKind::File),
+        ];
         assert_eq!(ArchiveContents::new(fine.to_vec(), 0).escape(), None);
     }
 }

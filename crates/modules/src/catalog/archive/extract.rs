@@ -139,7 +139,7 @@ impl Extracted {
             _ if self.options.is_some() => {
                 let strip = super::extracted::strip(self.options.as_deref());
                 let shown = |member: &super::contents::Member| match member.kind {
-                    super::contents::Kind::Directory => format!("{}/", member.path),
+                    super::contents::MemberKind::Directory => format!("{}/", member.path),
                     _ => member.path.clone(),
                 };
                 let stays = |path: &String| path.splitn(strip + 1, '/').nth(strip).is_some_and(|rest| !rest.is_empty());

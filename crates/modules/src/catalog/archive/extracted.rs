@@ -7,7 +7,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::cp;
-use super::super::cp::source::Source as Place;
+use super::super::cp::source::ContentSource as Place;
 use super::super::file::{self, Flag};
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::ArchiveFormat;
@@ -15,7 +15,7 @@ use super::contents::ArchiveContents;
 use super::place::Archive;
 use crate::Result;
 use crate::catalog::Plan;
-use crate::machine::{Kind, Probe, System};
+use crate::machine::{FileKind, Probe, System};
 use crate::text::digest;
 
 /// Makes sure that an archive has been extracted: every path in it is there, of the right kind.
@@ -96,7 +96,7 @@ pub struct ExtractPlan {
     pub(super) source: String,
     pub(super) format: ArchiveFormat,
     pub(super) trim: Option<usize>,
-    wanted: Option<(digest::Kind, String)>,
+    wanted: Option<(digest::DigestAlgorithm, String)>,
     saltenv: String,
     /// Not at hand yet: it must be fetched first.
     fetch: bool,
@@ -213,7 +213,7 @@ impl Extracted {
             return fail(format!("{name} is not an absolute path"));
         }
         let kind = |path: &str| machine.stat(Path::new(path), true).ok().flatten().map(|stat| stat.kind);
-        if kind(name.trim_end_matches('/')) == Some(Kind::File) {
+        if kind(name.trim_end_matches('/')) == Some(FileKind::File) {
             return fail(format!("{} exists and is not a directory", name.trim_end_matches('/')));
         }
         if self.if_missing.as_ref().is_some_and(|path| !path.starts_with('/')) {
@@ -248,7 +248,7 @@ impl Extracted {
         let place = Place::parse(machine, &source, Some(&saltenv))?;
         let shown = file::redacted(&source);
         if let Place::Local(path) = &place
-            && kind(&path.to_string_lossy()) != Some(Kind::File)
+            && kind(&path.to_string_lossy()) != Some(FileKind::File)
         {
             return fail(format!("Source file '{}' does not exist", path.display()));
         }
@@ -301,8 +301,8 @@ impl Extracted {
                 let Some(sum) = sum else {
                     return fail(format!("Source file {shown} not found in saltenv '{saltenv}'"));
                 };
-                kind(&copy.to_string_lossy()) != Some(Kind::File)
-                    || file::sum_of(machine, &copy, digest::Kind::Sha256)? != sum
+                kind(&copy.to_string_lossy()) != Some(FileKind::File)
+                    || file::sum_of(machine, &copy, digest::DigestAlgorithm::Sha256)? != sum
             }
             _ => {
                 if hash.is_empty() && !self.skip_verify && !self.use_etag {
@@ -312,7 +312,7 @@ impl Extracted {
                     ));
                 }
                 match &wanted {
-                    Some((sort, sum)) if kind(&copy.to_string_lossy()) == Some(Kind::File) && !self.skip_verify => {
+                    Some((sort, sum)) if kind(&copy.to_string_lossy()) == Some(FileKind::File) && !self.skip_verify => {
                         file::sum_of(machine, &copy, *sort)? != *sum
                     }
                     _ => true,
@@ -445,7 +445,8 @@ impl Extracted {
 
     fn sum_file(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::path::PathBuf {
         // An archive may be extracted in several places, each at its own time.
-        let key = digest::of(digest::Kind::Sha256, format!("{}\n{}", self.directory(), plan.source).as_bytes());
+        let key =
+            digest::of(digest::DigestAlgorithm::Sha256, format!("{}\n{}", self.directory(), plan.source).as_bytes());
         cp::directory(machine).join("archive_hash").join(key)
     }
 
@@ -456,8 +457,8 @@ impl Extracted {
 
     fn sum(&self, machine: &dyn Probe, plan: &ExtractPlan) -> Option<String> {
         match &plan.archive {
-            Archive::Bytes(bytes) => Some(digest::of(digest::Kind::Sha256, bytes)),
-            Archive::File(path) => file::sum_of(machine, path, digest::Kind::Sha256).ok(),
+            Archive::Bytes(bytes) => Some(digest::of(digest::DigestAlgorithm::Sha256, bytes)),
+            Archive::File(path) => file::sum_of(machine, path, digest::DigestAlgorithm::Sha256).ok(),
         }
     }
 }
@@ -474,11 +475,11 @@ pub fn strip(options: Option<&str>) -> usize {
 /// Whether something is missing, and what is there of another kind.
 fn compare(machine: &dyn Probe, name: &str, contents: &ArchiveContents) -> (bool, Vec<String>) {
     let (mut missing, mut in_the_way) = (false, Vec::new());
-    type Fits = fn(Kind) -> bool;
+    type Fits = fn(FileKind) -> bool;
     let lists: [(&[String], Fits); 3] = [
-        (&contents.dirs, |kind| kind == Kind::Directory),
-        (&contents.files, |kind| kind != Kind::Link && kind != Kind::Directory),
-        (&contents.links, |kind| kind == Kind::Link),
+        (&contents.dirs, |kind| kind == FileKind::Directory),
+        (&contents.files, |kind| kind != FileKind::Link && kind != FileKind::Directory),
+        (&contents.links, |kind| kind == FileKind::Link),
     ];
     for (paths, fits) in lists {
         for path in paths {

@@ -131,7 +131,7 @@ impl Function for List {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let source = cp::source::Source::parse(machine, &self.name, self.saltenv.as_deref())?;
+        let source = cp::source::ContentSource::parse(machine, &self.name, self.saltenv.as_deref())?;
         let format = match &self.archive_format {
             Some(name) => ArchiveFormat::named(name)
                 .filter(|format| *format != ArchiveFormat::Rar)
@@ -149,7 +149,7 @@ impl Function for List {
             ArchiveFormat::Rar => Err(Error::failed("rar archives can't be listed").hint("use cmd.run with unrar")),
         };
         let contents = contents.map_err(|error| Error::failed(format!("{}: {error}", self.name)))?;
-        if self.clean && !matches!(source, cp::source::Source::Local(_)) {
+        if self.clean && !matches!(source, cp::source::ContentSource::Local(_)) {
             let _ = machine.remove(&path);
         }
         if self.verbose {
@@ -426,7 +426,7 @@ fn split(texts: &[String]) -> Vec<String> {
 }
 
 fn cached(machine: &dyn System, name: &str, saltenv: Option<&str>, hash: Option<&str>) -> Result<std::path::PathBuf> {
-    let source = cp::source::Source::parse(machine, name, saltenv)?;
+    let source = cp::source::ContentSource::parse(machine, name, saltenv)?;
     cp::cached(machine, &source, hash)?.ok_or_else(|| Error::failed(format!("Failed to cache {name}")))
 }
 

@@ -19,9 +19,9 @@ mod zip;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::CmdUnzip>(),
     entry::<functions::CmdZip>(),
     entry::<functions::Gunzip>(),

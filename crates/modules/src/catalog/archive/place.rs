@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
 /// An archive that can be read.
@@ -23,7 +23,7 @@ impl Archive {
         match self {
             Archive::Bytes(bytes) => Ok(bytes.len() as u64),
             Archive::File(path) => match machine.stat(path, true) {
-                Ok(Some(stat)) if stat.kind == Kind::File => Ok(stat.size),
+                Ok(Some(stat)) if stat.kind == FileKind::File => Ok(stat.size),
                 Ok(_) => Err(Error::failed(format!("there is no file {}", path.display()))),
                 Err(error) => Err(Error::io("look at", path, &error)),
             },

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::contents::{ArchiveContents, Kind, Member};
+use super::contents::{ArchiveContents, Member, MemberKind};
 use super::place::Archive;
 use crate::machine::{Command, Output, Probe, System};
 use crate::text::words;
@@ -28,10 +28,10 @@ fn member(name: &str, line: &str) -> Member {
     let behind =
         |arrow: &str| line.rfind(&format!("{name}{arrow}")).map(|at| unescaped(&line[at + name.len() + arrow.len()..]));
     let kind = match line.chars().next() {
-        Some('d') => Kind::Directory,
-        Some('l') => Kind::Link(behind(" -> ").unwrap_or_default()),
-        Some('h') => Kind::HardLink(behind(" link to ").or_else(|| behind(" -> ")).unwrap_or_default()),
-        _ => Kind::File,
+        Some('d') => MemberKind::Directory,
+        Some('l') => MemberKind::Link(behind(" -> ").unwrap_or_default()),
+        Some('h') => MemberKind::HardLink(behind(" link to ").or_else(|| behind(" -> ")).unwrap_or_default()),
+        _ => MemberKind::File,
     };
     let owner = line.split_whitespace().nth(1).and_then(|owner| owner.split_once('/'));
     Member { path, kind, owner: owner.map(|(user, group)| (user.to_owned(), group.to_owned())) }
@@ -154,9 +154,9 @@ mod tests {
     #[test]
     fn lines_are_read() {
         let link = member("a/l -> x", "lrwxrwxrwx root/root 0 2020-01-01 00:00 a/l -> x -> ../b");
-        assert_eq!((link.path.as_str(), link.kind), ("a/l -> x", Kind::Link("../b".into())));
+        assert_eq!((link.path.as_str(), link.kind), ("a/l -> x", MemberKind::Link("../b".into())));
         let hard = member("h", "hrw-r--r-- 1000/1000 0 2020-01-01 00:00 h link to f");
-        assert_eq!(hard.kind, Kind::HardLink("f".into()));
+        assert_eq!(hard.kind, MemberKind::HardLink("f".into()));
         assert_eq!(hard.owner, Some(("1000".into(), "1000".into())));
         assert_eq!(member("a/", "drwxr-xr-x root/root 0 2020-01-01 00:00 a/").path, "a");
         assert_eq!(unescaped("a\\nb\\\\c\\303\\244"), "a\nb\\cä");

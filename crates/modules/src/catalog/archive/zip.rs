@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::cipher::Cipher;
-use super::contents::{ArchiveContents, Kind, Member};
+use super::contents::{ArchiveContents, Member, MemberKind};
 use super::crc::Crc;
 use super::entries::{ZipEntry, data, entries};
 use super::inflate::Inflater;
@@ -25,21 +25,21 @@ pub fn list(machine: &dyn Probe, archive: &Archive, password: Option<&str>) -> R
         let path = entry.name.trim_end_matches('/').to_owned();
         let kind = if entry.is_link() {
             let target = content(machine, archive, &entry, password)?;
-            Kind::Link(String::from_utf8_lossy(&target).into_owned())
+            MemberKind::Link(String::from_utf8_lossy(&target).into_owned())
         } else if entry.is_directory() {
-            Kind::Directory
+            MemberKind::Directory
         } else {
             if let Some((above, _)) = path.rsplit_once('/') {
                 implied.insert(above.to_owned());
             }
-            Kind::File
+            MemberKind::File
         };
         members.push(Member { path, kind, owner: None });
     }
-    for member in members.iter().filter(|member| member.kind == Kind::Directory) {
+    for member in members.iter().filter(|member| member.kind == MemberKind::Directory) {
         implied.remove(&member.path);
     }
-    members.extend(implied.into_iter().map(|path| Member { path, kind: Kind::Directory, owner: None }));
+    members.extend(implied.into_iter().map(|path| Member { path, kind: MemberKind::Directory, owner: None }));
     Ok(ArchiveContents::new(members, 0))
 }
 
@@ -101,7 +101,7 @@ fn write(
     }
     if entry.is_link() {
         let target = content(machine, archive, entry, request.password)?;
-        if matches!(machine.stat(&path, false), Ok(Some(stat)) if stat.kind != machine::Kind::Directory) {
+        if matches!(machine.stat(&path, false), Ok(Some(stat)) if stat.kind != machine::FileKind::Directory) {
             machine.remove(&path).map_err(|error| Error::io("replace", &path, &error))?;
         }
         let target = PathBuf::from(String::from_utf8_lossy(&target).into_owned());

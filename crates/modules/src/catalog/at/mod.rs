@@ -8,14 +8,15 @@ use rocksalt_macros::function;
 
 pub use states::STATES;
 
-use self::queue::{Filter, Job};
-use super::{Entry, Function, entry};
+use self::queue::{Filter, QueuedJob};
+use super::{CatalogFunction, Function, entry};
 use crate::Result;
 use crate::machine::System;
 
-pub const FUNCTIONS: &[Entry] = &[entry::<At>(), entry::<Atc>(), entry::<Atq>(), entry::<Atrm>(), entry::<Jobcheck>()];
+pub const FUNCTIONS: &[CatalogFunction] =
+    &[entry::<At>(), entry::<Atc>(), entry::<Atq>(), entry::<Atrm>(), entry::<Jobcheck>()];
 
-fn jobs(jobs: Vec<Job>) -> Map {
+fn jobs(jobs: Vec<QueuedJob>) -> Map {
     let list: Vec<Value> = jobs.iter().map(|job| job.to_map().into()).collect();
     Map::from_iter([("jobs".into(), list.into())])
 }
@@ -125,7 +126,7 @@ impl Function for Atrm {
         if !words.is_empty() {
             let all = words[0] == "all";
             tag = words.get(1).filter(|_| all).cloned();
-            let meant = |job: &Job| match (all, &tag) {
+            let meant = |job: &QueuedJob| match (all, &tag) {
                 (true, Some(tag)) => job.tag == *tag,
                 (true, None) => true,
                 (false, _) => words.contains(&job.id),
@@ -160,7 +161,7 @@ impl Function for Jobcheck {
         }
         let all = queue::all(machine)?;
         let (none, filter) = (all.is_empty(), Filter::of(&self.kwargs));
-        let found: Vec<Job> = all.into_iter().filter(|job| filter.fits(job)).collect();
+        let found: Vec<QueuedJob> = all.into_iter().filter(|job| filter.fits(job)).collect();
         let note = found.is_empty() && !none;
         let mut answer = jobs(found);
         if note {

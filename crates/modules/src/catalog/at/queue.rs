@@ -12,7 +12,7 @@ pub const INVALID: &str = "invalid timespec";
 const TAG: &str = "### SALT: ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct QueuedJob {
     pub id: String,
     /// `2026-11-16`
     pub date: String,
@@ -23,7 +23,7 @@ pub struct Job {
     pub tag: String,
 }
 
-impl Job {
+impl QueuedJob {
     pub fn to_map(&self) -> Map {
         let mut map = Map::new();
         map.insert("job", Value::integer(&self.id).unwrap_or_else(|| self.id.as_str().into()));
@@ -53,12 +53,12 @@ fn failure(doing: &str, output: &Output) -> Error {
     Error::failed(format!("could not {doing}: {}", said.trim()))
 }
 
-pub fn all(machine: &dyn Probe) -> Result<Vec<Job>> {
+pub fn all(machine: &dyn Probe) -> Result<Vec<QueuedJob>> {
     let output = machine.query(&command(machine, "atq", &[])?)?;
     if !output.success() {
         return Err(failure("list the jobs of at", &output));
     }
-    let mut jobs: Vec<Job> = output.text().lines().filter_map(parse).collect();
+    let mut jobs: Vec<QueuedJob> = output.text().lines().filter_map(parse).collect();
     jobs.sort_by_key(|job| job.id.parse::<u64>().unwrap_or(u64::MAX));
     for job in &mut jobs {
         let script = script(machine, &job.id)?;
@@ -73,13 +73,13 @@ fn tag_of(text: &str) -> String {
 }
 
 /// `1\tMon Nov 16 04:20:00 2026 a root`.
-fn parse(line: &str) -> Option<Job> {
+fn parse(line: &str) -> Option<QueuedJob> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let words: Vec<&str> = line.split_whitespace().collect();
     let [id, _, month, day, time, year, queue, user] = words[..] else { return None };
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
     let day: u32 = day.parse().ok()?;
-    Some(Job {
+    Some(QueuedJob {
         id: id.to_owned(),
         date: format!("{year}-{month:02}-{day:02}"),
         // Seconds are not theirs to set, and Salt does not show them.
@@ -105,7 +105,7 @@ pub fn add(
     what: &str,
     tag: Option<&str>,
     user: Option<&str>,
-) -> Result<Option<Job>> {
+) -> Result<Option<QueuedJob>> {
     if timespec.is_empty() || timespec.starts_with('-') {
         return Ok(None);
     }
@@ -155,7 +155,7 @@ impl Filter {
         }
     }
 
-    pub fn fits(&self, job: &Job) -> bool {
+    pub fn fits(&self, job: &QueuedJob) -> bool {
         let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
         let of_job = job.date.split('-').chain(job.time.split(':'));
         is(&self.user, &job.user)

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, state};
 
-use super::queue::{self, Filter, Job};
+use super::queue::{self, Filter, QueuedJob};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::file::Flag;
@@ -161,7 +161,7 @@ impl State for Absent {
         }
         let filter = Filter::of(&self.kwargs);
         let id = self.jobid.to_string();
-        let meant = |job: &Job| if self.jobid.truth() { job.id == id } else { filter.fits(job) };
+        let meant = |job: &QueuedJob| if self.jobid.truth() { job.id == id } else { filter.fits(job) };
         let ids: Vec<String> = queue::all(machine)?.into_iter().filter(meant).map(|job| job.id).collect();
         if ids.is_empty() {
             let comment = match self.jobid.truth() {

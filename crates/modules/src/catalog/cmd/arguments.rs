@@ -7,14 +7,14 @@ use rocksalt_core::Value;
 use rocksalt_macros::arguments;
 
 use super::finished::Finished;
-use crate::machine::{Command, Kind, Probe, System, Template, accounts};
+use crate::machine::{Command, FileKind, Probe, System, Template, accounts};
 use crate::text::words;
 use crate::{Error, Result};
 
 /// A command, and how to run it.
 #[arguments]
 #[allow(dead_code, reason = "some are only taken because Salt's users give them")]
-pub struct Arguments {
+pub struct CommandArguments {
     /// The command line; a list is run as it is, without a shell.
     #[required]
     pub cmd: Value,
@@ -99,7 +99,7 @@ const LOCALE: [&str; 13] = [
     "LANGUAGE",
 ];
 
-impl Arguments {
+impl CommandArguments {
     /// Runs it; standard error goes into the output if `merge` or the caller says so.
     pub fn execute(mut self, machine: &dyn System, merge: bool) -> Result<Finished> {
         let merge = self.redirect_stderr.unwrap_or(merge);
@@ -200,7 +200,7 @@ impl Arguments {
     fn shell(&self, machine: &dyn Probe) -> Result<String> {
         let Some(shell) = &self.shell else { return Ok(default_shell(machine)) };
         match machine.stat(Path::new(shell), true) {
-            Ok(Some(stat)) if stat.kind == Kind::File && stat.mode & 0o111 != 0 => Ok(shell.clone()),
+            Ok(Some(stat)) if stat.kind == FileKind::File && stat.mode & 0o111 != 0 => Ok(shell.clone()),
             _ => {
                 Err(Error::failed(format!("The shell {shell} is not available"))
                     .hint("`cmd.shells` lists what there is"))
@@ -210,7 +210,7 @@ impl Arguments {
 
     fn directory(&self, machine: &dyn Probe) -> Result<PathBuf> {
         let is_directory =
-            |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+            |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == FileKind::Directory);
         let Some(cwd) = &self.cwd else {
             let home = match &self.runas {
                 Some(name) => accounts::user(machine, name).map(|user| user.home),
@@ -243,10 +243,10 @@ impl Arguments {
     }
 }
 
-impl Arguments {
+impl CommandArguments {
     /// A command with nothing special about it.
-    pub fn plain(cmd: Value) -> Arguments {
-        Arguments {
+    pub fn plain(cmd: Value) -> CommandArguments {
+        CommandArguments {
             cmd,
             cwd: None,
             stdin: None,

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::arguments::Arguments;
+use super::arguments::CommandArguments;
 use crate::machine::Output;
 use crate::{Error, Result};
 
@@ -18,7 +18,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    pub fn new(arguments: &Arguments, output: Output) -> Result<Finished> {
+    pub fn new(arguments: &CommandArguments, output: Output) -> Result<Finished> {
         let text = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
             if arguments.rstrip { text.trim_end().to_owned() } else { text.into_owned() }
@@ -72,12 +72,12 @@ impl Finished {
 }
 
 /// One text of it, with the exit code beside it.
-pub struct Text {
+pub struct CommandText {
     pub text: String,
     pub counted: i32,
 }
 
-impl Serialize for Text {
+impl Serialize for CommandText {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }

@@ -10,9 +10,9 @@ mod states;
 pub use search::which;
 pub use states::STATES;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<script::ExecCode>(),
     entry::<script::ExecCodeAll>(),
     entry::<search::HasExec>(),

@@ -4,8 +4,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::Function;
-use super::arguments::Arguments;
-use super::finished::{All, Code, Text};
+use super::arguments::CommandArguments;
+use super::finished::{All, Code, CommandText};
 use crate::machine::System;
 use crate::{Error, Result};
 
@@ -18,17 +18,17 @@ use crate::{Error, Result};
 ///
 /// The command's exit code becomes that of the call.
 #[function("cmd.run", changes, streams, small)]
-pub struct Run(Arguments);
+pub struct Run(CommandArguments);
 
 impl Function for Run {
-    type Output = Text;
+    type Output = CommandText;
 
-    fn call(self, machine: &dyn System) -> Result<Text> {
+    fn call(self, machine: &dyn System) -> Result<CommandText> {
         let finished = self.0.execute(machine, true)?;
-        Ok(Text { text: finished.stdout, counted: finished.counted })
+        Ok(CommandText { text: finished.stdout, counted: finished.counted })
     }
 
-    fn retcode(output: &Text) -> i32 {
+    fn retcode(output: &CommandText) -> i32 {
         output.counted
     }
 }
@@ -39,7 +39,7 @@ impl Function for Run {
 /// rocksalt '*' cmd.run_all 'ls -l /nowhere'
 /// ```
 #[function("cmd.run_all", changes, streams, small)]
-pub struct RunAll(Arguments);
+pub struct RunAll(CommandArguments);
 
 impl Function for RunAll {
     type Output = All;
@@ -61,13 +61,13 @@ impl Function for RunAll {
 ///
 /// Its output is discarded, and `timeout` has no effect.
 #[function("cmd.run_bg", changes, small)]
-pub struct RunBg(Arguments);
+pub struct RunBg(CommandArguments);
 
 impl Function for RunBg {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let finished = Arguments { bg: true, ..self.0 }.execute(machine, true)?;
+        let finished = CommandArguments { bg: true, ..self.0 }.execute(machine, true)?;
         Ok([("pid".into(), Value::from(finished.pid))].into_iter().collect())
     }
 }
@@ -78,17 +78,17 @@ impl Function for RunBg {
 /// rocksalt '*' cmd.run_stderr 'ls -l /nowhere'
 /// ```
 #[function("cmd.run_stderr", changes, streams, small)]
-pub struct RunStderr(Arguments);
+pub struct RunStderr(CommandArguments);
 
 impl Function for RunStderr {
-    type Output = Text;
+    type Output = CommandText;
 
-    fn call(self, machine: &dyn System) -> Result<Text> {
+    fn call(self, machine: &dyn System) -> Result<CommandText> {
         let finished = self.0.execute(machine, false)?;
-        Ok(Text { text: finished.stderr, counted: finished.counted })
+        Ok(CommandText { text: finished.stderr, counted: finished.counted })
     }
 
-    fn retcode(output: &Text) -> i32 {
+    fn retcode(output: &CommandText) -> i32 {
         output.counted
     }
 }
@@ -99,17 +99,17 @@ impl Function for RunStderr {
 /// rocksalt '*' cmd.run_stdout 'ls -l'
 /// ```
 #[function("cmd.run_stdout", changes, streams, small)]
-pub struct RunStdout(Arguments);
+pub struct RunStdout(CommandArguments);
 
 impl Function for RunStdout {
-    type Output = Text;
+    type Output = CommandText;
 
-    fn call(self, machine: &dyn System) -> Result<Text> {
+    fn call(self, machine: &dyn System) -> Result<CommandText> {
         let finished = self.0.execute(machine, false)?;
-        Ok(Text { text: finished.stdout, counted: finished.counted })
+        Ok(CommandText { text: finished.stdout, counted: finished.counted })
     }
 
-    fn retcode(output: &Text) -> i32 {
+    fn retcode(output: &CommandText) -> i32 {
         output.counted
     }
 }
@@ -120,7 +120,7 @@ impl Function for RunStdout {
 /// rocksalt '*' cmd.retcode 'file /bin/bash'
 /// ```
 #[function("cmd.retcode", changes, streams, small)]
-pub struct Retcode(Arguments);
+pub struct Retcode(CommandArguments);
 
 impl Function for Retcode {
     type Output = Code;
@@ -141,17 +141,17 @@ impl Function for Retcode {
 /// rocksalt '*' cmd.shell 'ls -l | grep foo | wc -l'
 /// ```
 #[function("cmd.shell", changes, streams, small)]
-pub struct Shell(Arguments);
+pub struct Shell(CommandArguments);
 
 impl Function for Shell {
-    type Output = Text;
+    type Output = CommandText;
 
-    fn call(self, machine: &dyn System) -> Result<Text> {
-        let finished = Arguments { python_shell: Some(true), ..self.0 }.execute(machine, true)?;
-        Ok(Text { text: finished.stdout, counted: finished.counted })
+    fn call(self, machine: &dyn System) -> Result<CommandText> {
+        let finished = CommandArguments { python_shell: Some(true), ..self.0 }.execute(machine, true)?;
+        Ok(CommandText { text: finished.stdout, counted: finished.counted })
     }
 
-    fn retcode(output: &Text) -> i32 {
+    fn retcode(output: &CommandText) -> i32 {
         output.counted
     }
 }
@@ -162,7 +162,7 @@ impl Function for Shell {
 /// rocksalt '*' cmd.powershell 'Get-ChildItem'
 /// ```
 #[function("cmd.powershell", changes, streams, also("cmd.powershell_all"))]
-pub struct Powershell(#[allow(dead_code, reason = "taken for the sake of the error that follows")] Arguments);
+pub struct Powershell(#[allow(dead_code, reason = "taken for the sake of the error that follows")] CommandArguments);
 
 impl Function for Powershell {
     type Output = ();

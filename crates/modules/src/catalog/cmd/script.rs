@@ -6,8 +6,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 
 use super::Function;
-use super::arguments::Arguments;
-use super::finished::{All, Code, Text};
+use super::arguments::CommandArguments;
+use super::finished::{All, Code, CommandText};
 use crate::catalog::cp::source;
 use crate::machine::{System, Template, accounts};
 use crate::text::{digest, words};
@@ -68,14 +68,14 @@ impl Function for ScriptRetcode {
 pub struct ExecCode(CodeArguments);
 
 impl Function for ExecCode {
-    type Output = Text;
+    type Output = CommandText;
 
-    fn call(self, machine: &dyn System) -> Result<Text> {
+    fn call(self, machine: &dyn System) -> Result<CommandText> {
         let all = self.0.execute(machine)?;
-        Ok(Text { text: all.stdout, counted: all.counted })
+        Ok(CommandText { text: all.stdout, counted: all.counted })
     }
 
-    fn retcode(output: &Text) -> i32 {
+    fn retcode(output: &CommandText) -> i32 {
         output.counted
     }
 }
@@ -200,7 +200,7 @@ impl ScriptArguments {
             python_shell = Some(true);
             kept = Some(());
         }
-        let arguments = Arguments {
+        let arguments = CommandArguments {
             cwd: self.cwd,
             stdin: self.stdin,
             runas: self.runas,
@@ -218,7 +218,7 @@ impl ScriptArguments {
             success_retcodes: self.success_retcodes,
             success_stdout: self.success_stdout,
             success_stderr: self.success_stderr,
-            ..Arguments::plain(line.into())
+            ..CommandArguments::plain(line.into())
         };
         let finished = arguments.execute(machine, false);
         if kept.is_some() && finished.is_ok() {
@@ -255,7 +255,7 @@ impl CodeArguments {
                 argv.extend(words.into_iter().map(Value::from));
             }
         }
-        let mut arguments = Arguments::plain(argv.into());
+        let mut arguments = CommandArguments::plain(argv.into());
         arguments.cwd = self.cwd;
         Ok(arguments.execute(machine, false)?.all())
     }
@@ -280,7 +280,7 @@ impl<'a> Workplace<'a> {
         };
         for attempt in 0..100 {
             let seed = format!("{} {} {attempt}", machine.now(), std::process::id());
-            let name = &digest::of(digest::Kind::Sha256, seed.as_bytes())[..16];
+            let name = &digest::of(digest::DigestAlgorithm::Sha256, seed.as_bytes())[..16];
             let path = Path::new("/tmp").join(format!("rocksalt-{name}"));
             // Making it fails if somebody else was there before, so nobody can lay it out for us.
             match machine.make_dir(&path, 0o700) {

@@ -6,7 +6,7 @@ use rocksalt_core::Map;
 use rocksalt_macros::function;
 
 use super::Function;
-use crate::machine::{Kind, Probe, System};
+use crate::machine::{FileKind, Probe, System};
 use crate::{Error, Result};
 
 /// Where a program is, if it is anywhere in the agent's `PATH`.
@@ -117,7 +117,7 @@ impl Function for Tty {
             }
         };
         match machine.stat(Path::new(&path), true) {
-            Ok(Some(stat)) if stat.kind == Kind::CharDevice => {}
+            Ok(Some(stat)) if stat.kind == FileKind::CharDevice => {}
             _ => return Err(Error::failed(format!("there is no terminal {path}"))),
         }
         machine
@@ -129,7 +129,7 @@ impl Function for Tty {
 
 /// The first program of that name in `PATH`.
 pub fn which(machine: &dyn Probe, name: &str) -> Option<PathBuf> {
-    let runs = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::File && stat.mode & 0o111 != 0);
+    let runs = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == FileKind::File && stat.mode & 0o111 != 0);
     if name.contains('/') {
         let path = PathBuf::from(name);
         return runs(&path).then_some(path);

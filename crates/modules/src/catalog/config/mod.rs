@@ -7,11 +7,11 @@ pub(super) use look::option;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<BackupMode>(),
     entry::<DotVals>(),
     entry::<GatherBootstrapScript>(),

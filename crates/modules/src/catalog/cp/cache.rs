@@ -8,9 +8,9 @@ use rocksalt_macros::function;
 
 use super::Function;
 use super::list;
-use super::source::{self, Source};
+use super::source::{self, ContentSource};
 use crate::catalog::file::{self, sum_of};
-use crate::machine::{Kind, Probe, System, accounts};
+use crate::machine::{FileKind, Probe, System, accounts};
 use crate::text::{digest, glob};
 use crate::{Error, Result};
 
@@ -41,7 +41,7 @@ impl Function for CacheFile {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let source = ContentSource::parse(machine, &self.path, self.saltenv.as_deref())?;
         Ok(found(cached(machine, &source, self.source_hash.as_deref())?))
     }
 }
@@ -67,7 +67,7 @@ impl Function for CacheFiles {
         let paths = self.paths.iter().flat_map(|paths| paths.split(',')).map(str::trim);
         paths
             .map(|path| {
-                let source = Source::parse(machine, path, self.saltenv.as_deref())?;
+                let source = ContentSource::parse(machine, path, self.saltenv.as_deref())?;
                 Ok(found(cached(machine, &source, None)?))
             })
             .collect()
@@ -98,7 +98,8 @@ impl Function for CacheDir {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let Source::Tree { path, saltenv } = Source::parse(machine, &self.path, self.saltenv.as_deref())? else {
+        let ContentSource::Tree { path, saltenv } = ContentSource::parse(machine, &self.path, self.saltenv.as_deref())?
+        else {
             return Err(
                 Error::arguments(format!("'{}' is no directory of the tree", self.path)).hint("begin with salt://")
             );
@@ -108,7 +109,7 @@ impl Function for CacheDir {
             if !selected(&name, self.include_pat.as_deref(), self.exclude_pat.as_deref())? {
                 continue;
             }
-            let source = Source::Tree { path: source::tree_path(&name)?, saltenv: saltenv.clone() };
+            let source = ContentSource::Tree { path: source::tree_path(&name)?, saltenv: saltenv.clone() };
             copies.extend(cached(machine, &source, None)?.map(|path| path.to_string_lossy().into_owned()));
         }
         Ok(copies)
@@ -132,9 +133,9 @@ impl Function for IsCached {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let source = ContentSource::parse(machine, &self.path, self.saltenv.as_deref())?;
         let path = destination(machine, &source)?;
-        let there = matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == Kind::File);
+        let there = matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == FileKind::File);
         Ok(if there { path.to_string_lossy().into_owned() } else { String::new() })
     }
 }
@@ -156,7 +157,7 @@ impl Function for CacheDest {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let source = Source::parse(machine, &self.url, self.saltenv.as_deref())?;
+        let source = ContentSource::parse(machine, &self.url, self.saltenv.as_deref())?;
         Ok(destination(machine, &source)?.to_string_lossy().into_owned())
     }
 }
@@ -182,7 +183,7 @@ impl Function for ListMinion {
         }
         let mut files = Vec::new();
         file::walk(machine, &place, &mut |path, stat| {
-            if stat.kind != Kind::Directory {
+            if stat.kind != FileKind::Directory {
                 files.push(path.to_string_lossy().into_owned());
             }
             Ok(true)
@@ -205,14 +206,14 @@ pub fn directory(machine: &dyn Probe) -> PathBuf {
 }
 
 /// A copy in the cache, made or renewed where needed; none if there is no such file.
-pub fn cached(machine: &dyn System, source: &Source, source_hash: Option<&str>) -> Result<Option<PathBuf>> {
-    if let Source::Local(path) = source {
+pub fn cached(machine: &dyn System, source: &ContentSource, source_hash: Option<&str>) -> Result<Option<PathBuf>> {
+    if let ContentSource::Local(path) = source {
         return Ok(matches!(machine.stat(path, true), Ok(Some(_))).then(|| path.clone()));
     }
     let path = destination(machine, source)?;
-    let there = matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == Kind::File);
+    let there = matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == FileKind::File);
     let right = match source {
-        Source::Tree { path, saltenv } => match source::tree_sum(machine, path, saltenv)? {
+        ContentSource::Tree { path, saltenv } => match source::tree_sum(machine, path, saltenv)? {
             None => return Ok(None),
             Some(sum) => Some(sum),
         },
@@ -240,25 +241,26 @@ pub fn cached(machine: &dyn System, source: &Source, source_hash: Option<&str>) 
 /// Whether a file has a checksum, given as `sha256=…` or as bare digits.
 pub fn has_sum(machine: &dyn Probe, path: &Path, wanted: &str) -> Result<bool> {
     let (kind, digits) = match wanted.split_once(['=', ':']) {
-        Some((name, digits)) => (digest::Kind::named(name), digits),
-        None => (digest::Kind::of_length(wanted.len()), wanted),
+        Some((name, digits)) => (digest::DigestAlgorithm::named(name), digits),
+        None => (digest::DigestAlgorithm::of_length(wanted.len()), wanted),
     };
     let kind = kind.ok_or_else(|| {
-        Error::arguments(format!("'{wanted}' is no checksum")).hint(format!("known are {}", digest::Kind::list()))
+        Error::arguments(format!("'{wanted}' is no checksum"))
+            .hint(format!("known are {}", digest::DigestAlgorithm::list()))
     })?;
     Ok(sum_of(machine, path, kind)?.eq_ignore_ascii_case(digits))
 }
 
-pub fn destination(machine: &dyn Probe, source: &Source) -> Result<PathBuf> {
+pub fn destination(machine: &dyn Probe, source: &ContentSource) -> Result<PathBuf> {
     let place = directory(machine);
     Ok(match source {
-        Source::Tree { path, saltenv } => place.join("files").join(saltenv).join(path),
+        ContentSource::Tree { path, saltenv } => place.join("files").join(saltenv).join(path),
         // An address may hold anything; its checksum can't lead anywhere else.
-        Source::Url(url) | Source::Given(url) => {
-            let name = digest::of(digest::Kind::Sha256, url.as_bytes());
+        ContentSource::Url(url) | ContentSource::Given(url) => {
+            let name = digest::of(digest::DigestAlgorithm::Sha256, url.as_bytes());
             place.join("extrn_files").join(&name[..32]).join(safe(&source.name()))
         }
-        Source::Local(path) => path.clone(),
+        ContentSource::Local(path) => path.clone(),
     })
 }
 

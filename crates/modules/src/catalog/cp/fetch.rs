@@ -8,10 +8,10 @@ use rocksalt_macros::function;
 use super::Function;
 use super::cache::{cached, has_sum};
 use super::list;
-use super::source::{self, Source};
+use super::source::{self, ContentSource};
 use super::template;
 use crate::catalog::file;
-use crate::machine::{Kind, System};
+use crate::machine::{FileKind, System};
 use crate::{Error, Result};
 
 /// Copies a file of the controller's tree to the target and returns the path; an empty text if there is none.
@@ -47,7 +47,7 @@ impl Function for GetFile {
         let saltenv = self.saltenv.as_deref();
         let path = template::name(machine, &self.path, self.template.as_deref(), saltenv)?;
         let dest = template::name(machine, &self.dest, self.template.as_deref(), saltenv)?;
-        let source = Source::parse(machine, &path, saltenv)?;
+        let source = ContentSource::parse(machine, &path, saltenv)?;
         let path = if dest.is_empty() {
             cached(machine, &source, None)?
         } else {
@@ -108,7 +108,7 @@ impl Function for GetDir {
         let saltenv = self.saltenv.as_deref();
         let path = template::name(machine, &self.path, self.template.as_deref(), saltenv)?;
         let dest = template::name(machine, &self.dest, self.template.as_deref(), saltenv)?;
-        let Source::Tree { path, saltenv } = Source::parse(machine, &path, saltenv)? else {
+        let ContentSource::Tree { path, saltenv } = ContentSource::parse(machine, &path, saltenv)? else {
             return Err(
                 Error::arguments(format!("'{}' is no directory of the tree", self.path)).hint("begin with salt://")
             );
@@ -118,7 +118,7 @@ impl Function for GetDir {
         let above = path.rsplit_once('/').map_or(0, |(above, _)| above.len() + 1);
         let mut written = Vec::new();
         for name in list::below(machine, &path, &saltenv)? {
-            let source = Source::Tree { path: source::tree_path(&name)?, saltenv: saltenv.clone() };
+            let source = ContentSource::Tree { path: source::tree_path(&name)?, saltenv: saltenv.clone() };
             let target = dest.join(source::tree_path(&name[above.min(name.len())..])?);
             if let Some(path) = place(machine, &source, &target.to_string_lossy(), true)? {
                 written.push(path.to_string_lossy().into_owned());
@@ -165,7 +165,7 @@ impl Function for GetUrl {
             let content = source::content(machine, &self.path, self.saltenv.as_deref())?;
             return Ok(content.map_or(Value::Bool(false), file::text_or_bytes));
         };
-        let source = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let source = ContentSource::parse(machine, &self.path, self.saltenv.as_deref())?;
         let path = match &self.source_hash {
             None if dest.is_empty() => cached(machine, &source, None)?,
             None => place(machine, &source, &dest, self.makedirs)?,
@@ -178,7 +178,7 @@ impl Function for GetUrl {
                 }
                 Some(copy) if !dest.is_empty() => {
                     let dest = target(machine, &source, &dest, self.makedirs)?;
-                    source::download(machine, &Source::Local(copy), &dest, None)?.then_some(dest)
+                    source::download(machine, &ContentSource::Local(copy), &dest, None)?.then_some(dest)
                 }
                 other => other,
             },
@@ -188,15 +188,16 @@ impl Function for GetUrl {
 }
 
 /// Puts a file in its place; none if there is no such source.
-fn place(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<Option<PathBuf>> {
+fn place(machine: &dyn System, source: &ContentSource, dest: &str, makedirs: bool) -> Result<Option<PathBuf>> {
     let path = target(machine, source, dest, makedirs)?;
     Ok(source::download(machine, source, &path, None)?.then_some(path))
 }
 
 /// The path that a file gets, with its directory there.
-pub fn target(machine: &dyn System, source: &Source, dest: &str, makedirs: bool) -> Result<PathBuf> {
+pub fn target(machine: &dyn System, source: &ContentSource, dest: &str, makedirs: bool) -> Result<PathBuf> {
     let mut path = file::absolute(machine, dest)?;
-    let is_directory = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+    let is_directory =
+        |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == FileKind::Directory);
     if dest.ends_with('/') || is_directory(&path) {
         path.push(source.name());
     }

@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::Function;
-use super::source::{self, Source};
+use super::source::{self, ContentSource};
 use crate::catalog::file::{self, sum_of};
 use crate::machine::{EntryKind, Probe, System, TreeEntry};
 use crate::text::digest;
@@ -31,7 +31,7 @@ impl Function for ListMaster {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let listing = Listing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
+        let listing = TreeListing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
         let prefix = self.prefix.trim_matches('/');
         Ok(listing.files().filter(|path| path.starts_with(prefix)).map(str::to_owned).collect())
     }
@@ -55,7 +55,7 @@ impl Function for ListMasterDirs {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let listing = Listing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
+        let listing = TreeListing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
         let prefix = self.prefix.trim_matches('/');
         Ok(listing.directories().filter(|path| path.starts_with(prefix)).map(str::to_owned).collect())
     }
@@ -124,7 +124,7 @@ impl Function for ListStates {
     type Output = Vec<String>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
-        let listing = Listing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
+        let listing = TreeListing::new(machine, &source::environment(machine, self.saltenv.as_deref())?)?;
         let names = listing.files().filter_map(|file| file.strip_suffix(".sls"));
         let names = names.map(|name| name.strip_suffix("/init").unwrap_or(name).replace('/', "."));
         let mut names: Vec<String> = names.collect();
@@ -151,13 +151,13 @@ impl Function for HashFile {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let sum = match Source::parse(machine, &self.path, self.saltenv.as_deref())? {
-            Source::Tree { path, saltenv } => machine.tree().hash(&saltenv, &path)?,
-            Source::Local(path) => match machine.stat(&path, true) {
-                Ok(Some(_)) => Some(sum_of(machine, &path, digest::Kind::Sha256)?),
+        let sum = match ContentSource::parse(machine, &self.path, self.saltenv.as_deref())? {
+            ContentSource::Tree { path, saltenv } => machine.tree().hash(&saltenv, &path)?,
+            ContentSource::Local(path) => match machine.stat(&path, true) {
+                Ok(Some(_)) => Some(sum_of(machine, &path, digest::DigestAlgorithm::Sha256)?),
                 _ => None,
             },
-            Source::Url(url) | Source::Given(url) => {
+            ContentSource::Url(url) | ContentSource::Given(url) => {
                 return Err(Error::arguments(format!("the checksum of {url} is only known once it is fetched"))
                     .hint("`cp.cache_file` fetches it, `file.get_hash` gives the checksum of the copy"));
             }
@@ -192,12 +192,12 @@ impl Function for StatFile {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let mode = match Source::parse(machine, &self.path, self.saltenv.as_deref())? {
-            Source::Local(path) => {
+        let mode = match ContentSource::parse(machine, &self.path, self.saltenv.as_deref())? {
+            ContentSource::Local(path) => {
                 let stat = machine.stat(&path, true).map_err(|error| Error::io("look at", &path, &error))?;
                 stat.map(|stat| file::full_mode(&stat))
             }
-            Source::Tree { path, saltenv } => {
+            ContentSource::Tree { path, saltenv } => {
                 let entries = machine.tree().entries(&saltenv)?;
                 let entry = entries.iter().find(|entry| entry.path == path);
                 entry.and_then(|entry| match entry.kind {
@@ -207,7 +207,7 @@ impl Function for StatFile {
                     EntryKind::Directory => None,
                 })
             }
-            Source::Url(url) | Source::Given(url) => {
+            ContentSource::Url(url) | ContentSource::Given(url) => {
                 return Err(Error::arguments(format!("the mode of {url} is not known"))
                     .hint("give a salt:// address, or the path of a file on the target"));
             }
@@ -221,13 +221,13 @@ impl Function for StatFile {
 }
 
 /// What an environment of the tree has, told apart.
-pub struct Listing {
+pub struct TreeListing {
     entries: Arc<Vec<TreeEntry>>,
     directories: BTreeSet<String>,
 }
 
-impl Listing {
-    pub fn new(machine: &dyn Probe, saltenv: &str) -> Result<Listing> {
+impl TreeListing {
+    pub fn new(machine: &dyn Probe, saltenv: &str) -> Result<TreeListing> {
         let entries = machine.tree().entries(saltenv)?;
         let mut directories = BTreeSet::new();
         for entry in entries.iter() {
@@ -240,7 +240,7 @@ impl Listing {
                 && directories.insert(entry.path[..end].to_owned())
             {}
         }
-        Ok(Listing { entries, directories })
+        Ok(TreeListing { entries, directories })
     }
 
     /// Files, and links to files.
@@ -265,6 +265,6 @@ impl Listing {
 /// The files of a directory of the tree, those in directories below it too.
 pub fn below(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Vec<String>> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let listing = Listing::new(machine, saltenv)?;
+    let listing = TreeListing::new(machine, saltenv)?;
     Ok(listing.files().filter(|file| file.starts_with(&prefix)).map(str::to_owned).collect())
 }

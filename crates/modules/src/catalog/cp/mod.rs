@@ -10,12 +10,12 @@ mod transfer;
 mod url;
 
 pub use cache::{cached, destination, directory};
-pub use list::Listing;
+pub use list::TreeListing;
 pub use url::content as url_content;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<cache::CacheDest>(),
     entry::<cache::CacheDir>(),
     entry::<cache::CacheFile>(),

@@ -7,7 +7,7 @@ use rocksalt_macros::function;
 
 use super::Function;
 use crate::catalog::file;
-use crate::machine::{Kind, System};
+use crate::machine::{FileKind, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
@@ -69,7 +69,7 @@ impl Function for PushDir {
             return Err(Error::failed(format!("there is no {}", top.display())));
         };
         let under = self.upload_path.clone().unwrap_or_else(|| self.path.clone());
-        if found.kind != Kind::Directory {
+        if found.kind != FileKind::Directory {
             send(machine, &top, &under)?;
             return Ok(true);
         }
@@ -77,7 +77,7 @@ impl Function for PushDir {
         file::walk(machine, &top, &mut |path, stat| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let wanted = self.glob.as_deref().is_none_or(|pattern| glob::matches(pattern, &name));
-            if stat.kind == Kind::File && wanted {
+            if stat.kind == FileKind::File && wanted {
                 files.push(path.to_owned());
             }
             Ok(true)
@@ -92,7 +92,7 @@ impl Function for PushDir {
 
 pub(super) fn send(machine: &dyn System, path: &Path, name: &str) -> Result<()> {
     let fault = |error| Error::io("read", path, &error);
-    let Some(stat) = machine.stat(path, true).map_err(fault)?.filter(|stat| stat.kind == Kind::File) else {
+    let Some(stat) = machine.stat(path, true).map_err(fault)?.filter(|stat| stat.kind == FileKind::File) else {
         return Err(Error::failed(format!("{} is no file that could be sent", path.display())));
     };
     let name = super::source::tree_path(name)?;

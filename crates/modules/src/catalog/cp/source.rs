@@ -9,12 +9,12 @@ use rocksalt_core::{Problem, Value, call::ProblemKind};
 
 use super::url;
 use crate::machine::{Probe, System};
-use crate::text::digest::{Kind, Sum};
+use crate::text::digest::{DigestAlgorithm, DigestHasher};
 use crate::{Error, Result};
 
 /// A place that content can be had from.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ContentSource {
     /// A file of the controller's tree: a relative path without `..`, and the environment.
     Tree { path: String, saltenv: String },
     /// `http://` or `https://`; the target fetches it with its own `curl` or `wget`. Not the
@@ -26,26 +26,26 @@ pub enum Source {
     Local(PathBuf),
 }
 
-impl Source {
-    pub fn parse(machine: &dyn Probe, text: &str, saltenv: Option<&str>) -> Result<Source> {
+impl ContentSource {
+    pub fn parse(machine: &dyn Probe, text: &str, saltenv: Option<&str>) -> Result<ContentSource> {
         if let Some(rest) = text.strip_prefix("salt://") {
             let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
             let asked = query.strip_prefix("saltenv=").or(saltenv);
-            return Ok(Source::Tree { path: tree_path(path)?, saltenv: environment(machine, asked)? });
+            return Ok(ContentSource::Tree { path: tree_path(path)?, saltenv: environment(machine, asked)? });
         }
         if text.starts_with("http://") || text.starts_with("https://") {
-            return Ok(Source::Url(text.to_owned()));
+            return Ok(ContentSource::Url(text.to_owned()));
         }
         let path = text.strip_prefix("file://").unwrap_or(text);
         if path.starts_with('/') {
-            return Ok(Source::Local(PathBuf::from(path)));
+            return Ok(ContentSource::Local(PathBuf::from(path)));
         }
         if text.contains("://") {
             return Err(Error::arguments(format!("'{text}': there is no such kind of source"))
                 .hint("known are salt://, http://, https:// and absolute paths"));
         }
         // Salt takes a bare path for one of the tree.
-        Ok(Source::Tree { path: tree_path(text)?, saltenv: environment(machine, saltenv)? })
+        Ok(ContentSource::Tree { path: tree_path(text)?, saltenv: environment(machine, saltenv)? })
     }
 }
 
@@ -80,24 +80,24 @@ pub fn tree_path(path: &str) -> Result<String> {
 
 /// The content as a whole; none if there is no such file.
 pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<u8>>> {
-    let source = Source::parse(machine, source, saltenv)?;
-    if let Source::Local(path) = &source {
+    let source = ContentSource::parse(machine, source, saltenv)?;
+    if let ContentSource::Local(path) = &source {
         return match machine.read(path) {
             Ok(content) => Ok(Some(content)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("read", path, &error)),
         };
     }
-    if let Source::Url(url) = &source {
+    if let ContentSource::Url(url) = &source {
         return url::content(machine, url).map(Some);
     }
-    if let Source::Tree { path, saltenv } = &source {
+    if let ContentSource::Tree { path, saltenv } = &source {
         return Ok(machine.tree().read(saltenv, path)?.map(|content| content.to_vec()));
     }
     let Some(expected) = expected_sum(machine, &source)? else { return Ok(None) };
     let Some(ask) = source.ask() else { return Ok(None) };
     let mut content = Vec::new();
-    let mut sum = Sum::new(Kind::Sha256);
+    let mut sum = DigestHasher::new(DigestAlgorithm::Sha256);
     let answer = machine.controller().fetch(ask, &mut |piece| {
         sum.add(piece);
         content.extend_from_slice(piece);
@@ -109,13 +109,13 @@ pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Res
 
 /// Puts the content into a file; false if there is no such source. What was in the file stays there
 /// until the new content is complete and proved right.
-pub fn download(machine: &dyn System, source: &Source, path: &Path, mode: Option<u32>) -> Result<bool> {
+pub fn download(machine: &dyn System, source: &ContentSource, path: &Path, mode: Option<u32>) -> Result<bool> {
     let Some(expected) = expected_sum(machine, source)? else { return Ok(false) };
     let Some(ask) = source.ask() else {
         return match source {
-            Source::Local(from) => copy(machine, from, path, mode),
-            Source::Url(url) => url::download(machine, url, path, mode).map(|()| true),
-            Source::Tree { .. } | Source::Given(_) => Ok(false),
+            ContentSource::Local(from) => copy(machine, from, path, mode),
+            ContentSource::Url(url) => url::download(machine, url, path, mode).map(|()| true),
+            ContentSource::Tree { .. } | ContentSource::Given(_) => Ok(false),
         };
     };
     std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ pub fn download(machine: &dyn System, source: &Source, path: &Path, mode: Option
                 sender.send(piece.to_vec()).map_err(|_| Error::failed("the file could not be written"))
             })
         }));
-        let mut sum = Some(Sum::new(Kind::Sha256));
+        let mut sum = Some(DigestHasher::new(DigestAlgorithm::Sha256));
         machine.write_stream(path, mode, &mut || {
             while let Ok(piece) = pieces.recv() {
                 if !piece.is_empty() {
@@ -149,10 +149,10 @@ pub fn tree_sum(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Option
 }
 
 /// The checksum that the content must have; an empty one if nobody knows.
-fn expected_sum(machine: &dyn System, source: &Source) -> Result<Option<String>> {
+fn expected_sum(machine: &dyn System, source: &ContentSource) -> Result<Option<String>> {
     match source {
-        Source::Tree { path, saltenv } => tree_sum(machine, path, saltenv),
-        Source::Url(_) | Source::Given(_) | Source::Local(_) => Ok(Some(String::new())),
+        ContentSource::Tree { path, saltenv } => tree_sum(machine, path, saltenv),
+        ContentSource::Url(_) | ContentSource::Given(_) | ContentSource::Local(_) => Ok(Some(String::new())),
     }
 }
 
@@ -184,32 +184,32 @@ fn copy(machine: &dyn System, from: &Path, to: &Path, mode: Option<u32>) -> Resu
     Ok(true)
 }
 
-impl Source {
+impl ContentSource {
     fn ask(&self) -> Option<Ask> {
         match self {
-            Source::Tree { path, saltenv } => Some(Ask::File { path: path.clone(), saltenv: saltenv.clone() }),
-            Source::Given(url) => Some(Ask::Url { url: url.clone() }),
-            Source::Url(_) | Source::Local(_) => None,
+            ContentSource::Tree { path, saltenv } => Some(Ask::File { path: path.clone(), saltenv: saltenv.clone() }),
+            ContentSource::Given(url) => Some(Ask::Url { url: url.clone() }),
+            ContentSource::Url(_) | ContentSource::Local(_) => None,
         }
     }
 
     /// The last part of its path.
     pub fn name(&self) -> String {
         let path = match self {
-            Source::Tree { path, .. } => path.as_str(),
-            Source::Url(url) | Source::Given(url) => url.split(['?', '#']).next().unwrap_or_default(),
-            Source::Local(path) => return path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            ContentSource::Tree { path, .. } => path.as_str(),
+            ContentSource::Url(url) | ContentSource::Given(url) => url.split(['?', '#']).next().unwrap_or_default(),
+            ContentSource::Local(path) => return path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         };
         path.rsplit('/').next().unwrap_or_default().to_owned()
     }
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for ContentSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Source::Tree { path, .. } => write!(f, "salt://{path}"),
-            Source::Url(url) | Source::Given(url) => f.write_str(url),
-            Source::Local(path) => path.display().fmt(f),
+            ContentSource::Tree { path, .. } => write!(f, "salt://{path}"),
+            ContentSource::Url(url) | ContentSource::Given(url) => f.write_str(url),
+            ContentSource::Local(path) => path.display().fmt(f),
         }
     }
 }

@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::function;
 
-use super::source::{self, Source};
+use super::source::{self, ContentSource};
 use super::{Function, fetch};
 use crate::machine::{System, Template};
 use crate::{Error, Result};
@@ -47,7 +47,7 @@ impl Function for GetTemplate {
             context: self.kwargs,
         };
         let rendered = machine.templates().render(&template)?;
-        let from = Source::parse(machine, &self.path, self.saltenv.as_deref())?;
+        let from = ContentSource::parse(machine, &self.path, self.saltenv.as_deref())?;
         let dest = fetch::target(machine, &from, &self.dest, self.makedirs)?;
         machine.write(&dest, rendered.as_bytes(), None).map_err(|error| Error::io("write", &dest, &error))?;
         Ok(dest.to_string_lossy().into_owned())

@@ -6,10 +6,10 @@ use rocksalt_core::Value;
 use rocksalt_macros::function;
 use serde::Deserialize;
 
-use super::source::{self, Source};
+use super::source::{self, ContentSource};
 use super::{Function, push};
 use crate::catalog::file;
-use crate::machine::{Kind, Probe, System};
+use crate::machine::{FileKind, Probe, System};
 use crate::{Error, Result};
 
 /// Receives files from the caller; `rocksalt cp FILE… TARGET:PATH` calls it.
@@ -21,14 +21,14 @@ use crate::{Error, Result};
 pub struct Receive {
     /// What is given: a source, a name, a size and a mode each.
     #[required]
-    files: Vec<Given>,
+    files: Vec<OfferedFile>,
     /// Where they go: a directory, or the file's own path if it is one file. `{id}` is the target's id.
     destination: String,
 }
 
 /// A file that the caller has.
 #[derive(Deserialize)]
-pub struct Given {
+pub struct OfferedFile {
     /// By this the caller knows it.
     source: String,
     /// Its name without directories.
@@ -40,7 +40,7 @@ pub struct Given {
 }
 
 #[cfg(feature = "docs")]
-impl crate::catalog::description::Described for Given {
+impl crate::catalog::description::Described for OfferedFile {
     const SHAPE: rocksalt_core::description::Shape = rocksalt_core::description::Shape::Map;
 
     fn shown(&self) -> Value {
@@ -64,7 +64,7 @@ impl Function for Receive {
             // A name is one part of a path, whatever the caller says.
             let name = Path::new(&given.name).file_name().unwrap_or_default();
             let path: PathBuf = if into { destination.join(name) } else { destination.clone() };
-            source::download(machine, &Source::Given(given.source), &path, Some(given.mode & 0o7777))?;
+            source::download(machine, &ContentSource::Given(given.source), &path, Some(given.mode & 0o7777))?;
             let size = machine.stat(&path, true).ok().flatten().map(|stat| stat.size);
             if size != Some(given.size) {
                 return Err(Error::failed(format!("{} changed while it was copied", given.name)).hint("copy it again"));
@@ -102,5 +102,5 @@ impl Function for Send {
 }
 
 fn is_directory(machine: &dyn Probe, path: &Path) -> bool {
-    machine.stat(path, true).ok().flatten().is_some_and(|stat| stat.kind == Kind::Directory)
+    machine.stat(path, true).ok().flatten().is_some_and(|stat| stat.kind == FileKind::Directory)
 }

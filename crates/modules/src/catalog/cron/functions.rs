@@ -6,8 +6,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::crontab::{read, write};
-use super::request::{CronJobSpec, Outcome, time};
-use super::tab::{Job, Tab, When};
+use super::request::{CronJobSpec, CronOutcome, time};
+use super::tab::{CronJob, Tab, When};
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -71,7 +71,7 @@ impl Function for GetEntry {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         let tab = Tab::parse(&read(machine, &self.user)?);
-        let meant = |job: &Job| match (&self.identifier, &self.cmd) {
+        let meant = |job: &CronJob| match (&self.identifier, &self.cmd) {
             (Some(identifier), _) => job.identifier.as_ref() == Some(identifier),
             (None, Some(cmd)) => job.cmd == *cmd,
             (None, None) => false,
@@ -261,7 +261,7 @@ impl Function for SetEnv {
     fn call(self, machine: &dyn System) -> Result<&'static str> {
         let mut tab = Tab::parse(&read(machine, &self.user)?);
         let outcome = set_variable(&mut tab, &self.name, self.value.as_deref())?;
-        if outcome != Outcome::Present {
+        if outcome != CronOutcome::Present {
             write(machine, &self.user, &tab.text()).map_err(Error::failed)?;
         }
         Ok(outcome.name())
@@ -322,13 +322,13 @@ fn set(machine: &dyn System, user: &str, request: &CronJobSpec) -> Result<&'stat
     request.check()?;
     let mut tab = Tab::parse(&read(machine, user)?);
     let outcome = request.set(machine, &mut tab)?;
-    if outcome != Outcome::Present {
+    if outcome != CronOutcome::Present {
         write(machine, user, &tab.text()).map_err(Error::failed)?;
     }
     Ok(outcome.name())
 }
 
-fn remove(machine: &dyn System, user: &str, meant: &dyn Fn(&Job) -> bool) -> Result<&'static str> {
+fn remove(machine: &dyn System, user: &str, meant: &dyn Fn(&CronJob) -> bool) -> Result<&'static str> {
     let mut tab = Tab::parse(&read(machine, user)?);
     let Some(index) = tab.jobs().find(|(_, job)| meant(job)).map(|(index, _)| index) else { return Ok("absent") };
     tab.remove(index);
@@ -337,16 +337,16 @@ fn remove(machine: &dyn System, user: &str, meant: &dyn Fn(&Job) -> bool) -> Res
 }
 
 /// Puts a variable into a crontab. Nothing is written as two quotes.
-pub fn set_variable(tab: &mut Tab, name: &str, value: Option<&str>) -> Result<Outcome> {
+pub fn set_variable(tab: &mut Tab, name: &str, value: Option<&str>) -> Result<CronOutcome> {
     let value = value.filter(|value| !value.is_empty()).unwrap_or("\"\"");
     if name.is_empty() || name.contains([' ', '=', '#', '\n']) || value.contains(['\n', '\r', '\0']) {
         return Err(Error::arguments(format!("'{}' can't be a variable of a crontab", name.escape_debug())));
     }
     let found = tab.variables().find(|(_, known, _)| *known == name).map(|(index, _, old)| (index, old.to_owned()));
     let outcome = match &found {
-        Some((_, old)) if old == value => return Ok(Outcome::Present),
-        Some(_) => Outcome::Updated,
-        None => Outcome::New,
+        Some((_, old)) if old == value => return Ok(CronOutcome::Present),
+        Some(_) => CronOutcome::Updated,
+        None => CronOutcome::New,
     };
     tab.put_variable(found.map(|(index, _)| index), name, value);
     Ok(outcome)
@@ -359,9 +359,9 @@ mod tests {
     #[test]
     fn an_empty_variable_is_written_once() {
         let mut tab = Tab::parse("");
-        assert_eq!(set_variable(&mut tab, "MAILTO", None).expect("it can be"), Outcome::New);
-        assert_eq!(set_variable(&mut tab, "MAILTO", Some("")).expect("it can be"), Outcome::Present);
-        assert_eq!(set_variable(&mut tab, "MAILTO", Some("me")).expect("it can be"), Outcome::Updated);
+        assert_eq!(set_variable(&mut tab, "MAILTO", None).expect("it can be"), CronOutcome::New);
+        assert_eq!(set_variable(&mut tab, "MAILTO", Some("")).expect("it can be"), CronOutcome::Present);
+        assert_eq!(set_variable(&mut tab, "MAILTO", Some("me")).expect("it can be"), CronOutcome::Updated);
         assert!(tab.text().ends_with("edit\nMAILTO=me\n"));
         assert!(set_variable(&mut tab, "A", Some("x\n* * * * * evil")).is_err());
     }

@@ -7,9 +7,9 @@ mod request;
 mod states;
 mod tab;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::GetEntry>(),
     entry::<functions::ListTab>(),
     entry::<functions::RawCron>(),

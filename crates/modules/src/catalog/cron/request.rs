@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 
-use super::tab::{Job, Tab, When};
+use super::tab::{CronJob, Tab, When};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -16,18 +16,18 @@ pub struct CronJobSpec {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CronOutcome {
     Present,
     New,
     Updated,
 }
 
-impl Outcome {
+impl CronOutcome {
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Present => "present",
-            Outcome::New => "new",
-            Outcome::Updated => "updated",
+            CronOutcome::Present => "present",
+            CronOutcome::New => "new",
+            CronOutcome::Updated => "updated",
         }
     }
 }
@@ -58,13 +58,13 @@ impl CronJobSpec {
     }
 
     /// Puts it into a crontab.
-    pub fn set(&self, machine: &dyn Probe, tab: &mut Tab) -> Result<Outcome> {
+    pub fn set(&self, machine: &dyn Probe, tab: &mut Tab) -> Result<CronOutcome> {
         let found = tab.jobs().find(|(_, job)| job.is_meant(&self.cmd, self.identifier.as_deref()));
         let found = found.map(|(index, job)| (index, job.clone()));
         let Some((index, old)) = found else {
             let when = self.settled(machine, None)?;
             let CronJobSpec { cmd, identifier, comment, commented, .. } = self;
-            let job = Job {
+            let job = CronJob {
                 when,
                 cmd: cmd.clone(),
                 identifier: identifier.clone(),
@@ -72,9 +72,9 @@ impl CronJobSpec {
                 commented: *commented,
             };
             tab.put(None, job);
-            return Ok(Outcome::New);
+            return Ok(CronOutcome::New);
         };
-        let new = Job {
+        let new = CronJob {
             when: self.settled(machine, Some(&old.when))?,
             cmd: self.cmd.clone(),
             identifier: self.identifier.clone().or_else(|| old.identifier.clone()),
@@ -82,9 +82,10 @@ impl CronJobSpec {
             commented: self.commented,
         };
         // A remark that isn't there and an empty one are the same.
-        let bare = |job: &Job| Job { comment: job.comment.clone().filter(|text| !text.is_empty()), ..job.clone() };
+        let bare =
+            |job: &CronJob| CronJob { comment: job.comment.clone().filter(|text| !text.is_empty()), ..job.clone() };
         if bare(&new) == bare(&old) {
-            return Ok(Outcome::Present);
+            return Ok(CronOutcome::Present);
         }
         let same_kind =
             matches!((&new.when, &old.when), (When::Times(_), When::Times(_)) | (When::Special(_), When::Special(_)));
@@ -92,7 +93,7 @@ impl CronJobSpec {
             tab.remove(index);
         }
         tab.put(same_kind.then_some(index), new);
-        Ok(Outcome::Updated)
+        Ok(CronOutcome::Updated)
     }
 
     /// With chance decided; what was decided once stays.
@@ -171,11 +172,11 @@ mod tests {
     fn chance_is_decided_once() {
         let machine = Fake::new().file("/dev/urandom", [7; 64]);
         let mut tab = Tab::parse("");
-        assert_eq!(request("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::New);
+        assert_eq!(request("random", "x").set(&machine, &mut tab).expect("it can be set"), CronOutcome::New);
         let text = tab.text();
-        assert_eq!(request("random", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
-        assert_eq!(request("0:59", "x").set(&machine, &mut tab).expect("it can be set"), Outcome::Present);
-        assert_eq!(request("random", "y").set(&machine, &mut tab).expect("it can be set"), Outcome::Updated);
+        assert_eq!(request("random", "x").set(&machine, &mut tab).expect("it can be set"), CronOutcome::Present);
+        assert_eq!(request("0:59", "x").set(&machine, &mut tab).expect("it can be set"), CronOutcome::Present);
+        assert_eq!(request("random", "y").set(&machine, &mut tab).expect("it can be set"), CronOutcome::Updated);
         assert_eq!(tab.text(), text.replace(" x\n", " y\n"));
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::crontab::{look, write};
 use super::functions::set_variable;
-use super::request::{CronJobSpec, Outcome, identifier, time};
+use super::request::{CronJobSpec, CronOutcome, identifier, time};
 use super::tab::{Tab, When};
 use crate::Result;
 use crate::catalog::Plan;
@@ -239,13 +239,20 @@ impl State for EnvAbsent {
     }
 }
 
-fn decided(outcome: Outcome, tab: &Tab, failure: String, what: &str, name: &str, user: &str) -> Decision<CrontabPlan> {
+fn decided(
+    outcome: CronOutcome,
+    tab: &Tab,
+    failure: String,
+    what: &str,
+    name: &str,
+    user: &str,
+) -> Decision<CrontabPlan> {
     let (would, done) = match outcome {
-        Outcome::Present => return Decision::Settled(Verdict::good(format!("{what} {name} already present"))),
-        Outcome::New => {
+        CronOutcome::Present => return Decision::Settled(Verdict::good(format!("{what} {name} already present"))),
+        CronOutcome::New => {
             (format!("{what} {name} is set to be added"), format!("{what} {name} added to {user}'s crontab"))
         }
-        Outcome::Updated => (format!("{what} {name} is set to be updated"), format!("{what} {name} updated")),
+        CronOutcome::Updated => (format!("{what} {name} is set to be updated"), format!("{what} {name} updated")),
     };
     let plan = CrontabPlan { text: tab.text(), done: Verdict::good(done).change(user, name), failure };
     Decision::Change(plan, Verdict::would(would).change(user, name))

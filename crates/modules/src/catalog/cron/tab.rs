@@ -11,7 +11,7 @@ const DISABLED: &str = "#DISABLED#";
 pub const TIMES: [&str; 5] = ["minute", "hour", "daymonth", "month", "dayweek"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct CronJob {
     pub when: When,
     pub cmd: String,
     pub identifier: Option<String>,
@@ -27,13 +27,13 @@ pub enum When {
 }
 
 /// Something below the tag, with its lines as they are.
-struct Item {
+struct CrontabItem {
     lines: String,
-    kind: Kind,
+    kind: CrontabItemKind,
 }
 
-enum Kind {
-    Job(Job),
+enum CrontabItemKind {
+    Job(CronJob),
     Variable { name: String, value: String },
     Other,
 }
@@ -41,7 +41,7 @@ enum Kind {
 pub struct Tab {
     /// What isn't managed.
     pre: Vec<String>,
-    items: Vec<Item>,
+    items: Vec<CrontabItem>,
 }
 
 impl Tab {
@@ -61,8 +61,11 @@ impl Tab {
             let (bare, commented) = line.strip_prefix(DISABLED).map_or((line, false), |bare| (bare, true));
             if let Some((when, cmd)) = when(bare) {
                 let (identifier, comment) = (identifier.take(), remark.take());
-                let job = Job { when, cmd, identifier, comment, commented };
-                tab.items.push(Item { lines: std::mem::take(&mut pending) + &with_end, kind: Kind::Job(job) });
+                let job = CronJob { when, cmd, identifier, comment, commented };
+                tab.items.push(CrontabItem {
+                    lines: std::mem::take(&mut pending) + &with_end,
+                    kind: CrontabItemKind::Job(job),
+                });
             } else if bare.starts_with('#') {
                 pending.push_str(&with_end);
                 let mut text = bare.trim_start_matches(['#', ' ']);
@@ -72,17 +75,20 @@ impl Tab {
                 }
                 remark = Some(remark.map_or_else(|| text.to_owned(), |known| format!("{known}\n{text}")));
             } else if let Some((name, value)) = variable(bare) {
-                let kind = Kind::Variable { name: name.to_owned(), value: value.to_owned() };
-                tab.items.push(Item { lines: with_end, kind });
+                let kind = CrontabItemKind::Variable { name: name.to_owned(), value: value.to_owned() };
+                tab.items.push(CrontabItem { lines: with_end, kind });
             } else if bare.trim().is_empty() {
                 pending.push_str(&with_end);
             } else {
-                tab.items.push(Item { lines: std::mem::take(&mut pending) + &with_end, kind: Kind::Other });
+                tab.items.push(CrontabItem {
+                    lines: std::mem::take(&mut pending) + &with_end,
+                    kind: CrontabItemKind::Other,
+                });
                 (remark, identifier) = (None, None);
             }
         }
         if !pending.is_empty() {
-            tab.items.push(Item { lines: pending, kind: Kind::Other });
+            tab.items.push(CrontabItem { lines: pending, kind: CrontabItemKind::Other });
         }
         tab
     }
@@ -92,16 +98,16 @@ impl Tab {
         pre.chain([format!("{TAG}\n")]).chain(self.items.iter().map(|item| item.lines.clone())).collect()
     }
 
-    pub fn jobs(&self) -> impl Iterator<Item = (usize, &Job)> {
+    pub fn jobs(&self) -> impl Iterator<Item = (usize, &CronJob)> {
         self.items.iter().enumerate().filter_map(|(index, item)| match &item.kind {
-            Kind::Job(job) => Some((index, job)),
+            CrontabItemKind::Job(job) => Some((index, job)),
             _ => None,
         })
     }
 
     pub fn variables(&self) -> impl Iterator<Item = (usize, &str, &str)> {
         self.items.iter().enumerate().filter_map(|(index, item)| match &item.kind {
-            Kind::Variable { name, value } => Some((index, name.as_str(), value.as_str())),
+            CrontabItemKind::Variable { name, value } => Some((index, name.as_str(), value.as_str())),
             _ => None,
         })
     }
@@ -111,13 +117,15 @@ impl Tab {
     }
 
     /// In the place of another one, or behind the last of its kind.
-    pub fn put(&mut self, place: Option<usize>, job: Job) {
+    pub fn put(&mut self, place: Option<usize>, job: CronJob) {
         let special = matches!(job.when, When::Special(_));
-        let item = Item { lines: job.lines(), kind: Kind::Job(job) };
+        let item = CrontabItem { lines: job.lines(), kind: CrontabItemKind::Job(job) };
         match place {
             Some(index) => self.items[index] = item,
             None => {
-                let later = |item: &Item| matches!(&item.kind, Kind::Job(Job { when: When::Special(_), .. }));
+                let later = |item: &CrontabItem| {
+                    matches!(&item.kind, CrontabItemKind::Job(CronJob { when: When::Special(_), .. }))
+                };
                 let end = self.items.iter().position(later).filter(|_| !special).unwrap_or(self.items.len());
                 self.items.insert(end, item);
             }
@@ -125,8 +133,8 @@ impl Tab {
     }
 
     pub fn put_variable(&mut self, place: Option<usize>, name: &str, value: &str) {
-        let kind = Kind::Variable { name: name.to_owned(), value: value.to_owned() };
-        let item = Item { lines: format!("{name}={value}\n"), kind };
+        let kind = CrontabItemKind::Variable { name: name.to_owned(), value: value.to_owned() };
+        let item = CrontabItem { lines: format!("{name}={value}\n"), kind };
         match place {
             Some(index) => self.items[index] = item,
             None => {
@@ -156,7 +164,7 @@ impl Tab {
     }
 }
 
-impl Job {
+impl CronJob {
     /// Salt's rule: by identifier; a job without one by its command.
     pub fn is_meant(&self, cmd: &str, identifier: Option<&str>) -> bool {
         let own = self.identifier.as_deref().filter(|id| !id.is_empty()).unwrap_or(NO_IDENTIFIER);
@@ -274,7 +282,7 @@ what is this
     fn new_jobs_go_where_salt_puts_them() {
         let mut tab = Tab::parse(TEXT);
         let job =
-            |when| Job { when, cmd: "new".into(), identifier: Some("id".into()), comment: None, commented: false };
+            |when| CronJob { when, cmd: "new".into(), identifier: Some("id".into()), comment: None, commented: false };
         tab.put(None, job(When::Times(["*"; 5].map(str::to_owned))));
         tab.put(None, job(When::Special("@daily".into())));
         tab.put_variable(None, "A", "1");

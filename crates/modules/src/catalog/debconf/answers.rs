@@ -13,14 +13,14 @@ const FOLDER: &str = "/var/cache/debconf";
 
 /// A question with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct DebconfAnswer {
     pub package: String,
     pub question: String,
     pub kind: String,
     pub value: String,
 }
 
-impl Answer {
+impl DebconfAnswer {
     /// As Salt lists it.
     pub fn to_value(&self) -> Value {
         Value::List(vec![self.question.as_str().into(), self.kind.as_str().into(), self.value.as_str().into()])
@@ -32,7 +32,7 @@ impl Answer {
     }
 
     /// A line of `debconf-set-selections`: `package question type value`.
-    pub fn read(line: &str) -> Option<Answer> {
+    pub fn read(line: &str) -> Option<DebconfAnswer> {
         let line = line.trim_start();
         if line.is_empty() || line.starts_with('#') {
             return None;
@@ -43,12 +43,12 @@ impl Answer {
         let (kind, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let [package, question, kind] = [package, question, kind].map(str::to_owned);
         // One space parts the type from the value; further ones are the value's.
-        Some(Answer { package, question, kind, value: value.to_owned() })
+        Some(DebconfAnswer { package, question, kind, value: value.to_owned() })
     }
 }
 
 /// Every answer there is, by question.
-pub fn all(machine: &dyn Probe) -> Result<Vec<Answer>> {
+pub fn all(machine: &dyn Probe) -> Result<Vec<DebconfAnswer>> {
     let templates: BTreeMap<String, Fields> = stanzas(machine, "templates.dat")?
         .into_iter()
         .filter_map(|fields| Some((fields.get("Name")?.clone(), fields)))
@@ -67,7 +67,7 @@ pub fn all(machine: &dyn Probe) -> Result<Vec<Answer>> {
             let owners = fields.get("Owners").map_or("unknown", String::as_str);
             for package in owners.split(',').map(str::trim).filter(|owner| !owner.is_empty()) {
                 let [package, question, kind] = [package, question, &kind].map(str::to_owned);
-                found.push(Answer { package, question, kind, value: value.clone() });
+                found.push(DebconfAnswer { package, question, kind, value: value.clone() });
             }
         }
     }

@@ -4,11 +4,12 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::cp;
-use super::{Entry, Flag, Function, answers, entry};
+use super::{CatalogFunction, Flag, Function, answers, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<GetSelections>(), entry::<Set>(), entry::<SetFile>(), entry::<Show>()];
+pub const FUNCTIONS: &[CatalogFunction] =
+    &[entry::<GetSelections>(), entry::<Set>(), entry::<SetFile>(), entry::<Show>()];
 
 /// Every answer, by package: lists of question, type and value. Passwords are not shown.
 ///
@@ -58,7 +59,7 @@ impl Function for Show {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         let own = answers::all(machine)?.into_iter().filter(|answer| answer.package == self.name);
-        let own = own.map(|answer| answers::Answer { value: answer.shown().to_owned(), ..answer });
+        let own = own.map(|answer| answers::DebconfAnswer { value: answer.shown().to_owned(), ..answer });
         let found: Vec<Value> = own.map(|answer| answer.to_value()).collect();
         Ok(if found.is_empty() { Value::Null } else { Value::List(found) })
     }

@@ -8,4 +8,4 @@ pub use functions::FUNCTIONS;
 pub use states::STATES;
 
 use super::file::Flag;
-use super::{Decision, Entry, Function, State, StateEntry, Step, Thing, Touches, Verdict, entry, state};
+use super::{CatalogFunction, Decision, Function, State, StateEntry, Step, Thing, Touches, Verdict, entry, state};

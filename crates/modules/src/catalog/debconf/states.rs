@@ -3,8 +3,8 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::cp::{self, source::Source};
-use super::answers::{self, Answer};
+use super::super::cp::{self, source::ContentSource};
+use super::answers::{self, DebconfAnswer};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::catalog::Plan;
 use crate::machine::{Probe, System, Template};
@@ -102,8 +102,8 @@ impl State for SetFile {
             return Ok(Decision::Settled(Verdict::bad("Unable to set debconf selections from file.")));
         };
         let known = answers::all(machine)?;
-        let wanted = text.lines().filter_map(Answer::read);
-        let new: Vec<Answer> = wanted.filter(|answer| !known.contains(answer)).collect();
+        let wanted = text.lines().filter_map(DebconfAnswer::read);
+        let new: Vec<DebconfAnswer> = wanted.filter(|answer| !known.contains(answer)).collect();
         let done = "Debconf selections were set.";
         if new.is_empty() {
             return Ok(Decision::Settled(Verdict::good(done)));
@@ -128,11 +128,11 @@ impl State for SetFile {
 
 impl SetFile {
     fn text(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Option<String>> {
-        let content = match Source::parse(machine, &self.source, Some(step.saltenv))? {
-            Source::Tree { path, saltenv } => machine.tree().read(&saltenv, &path)?.map(|bytes| bytes.to_vec()),
-            Source::Local(path) => machine.read(&path).ok(),
-            Source::Url(url) => Some(cp::url_content(machine, &url)?),
-            Source::Given(_) => None,
+        let content = match ContentSource::parse(machine, &self.source, Some(step.saltenv))? {
+            ContentSource::Tree { path, saltenv } => machine.tree().read(&saltenv, &path)?.map(|bytes| bytes.to_vec()),
+            ContentSource::Local(path) => machine.read(&path).ok(),
+            ContentSource::Url(url) => Some(cp::url_content(machine, &url)?),
+            ContentSource::Given(_) => None,
         };
         let Some(content) = content else { return Ok(None) };
         let text = String::from_utf8(content).map_err(|_| Error::failed(format!("{} is no text", self.source)))?;
@@ -144,7 +144,7 @@ impl SetFile {
     }
 }
 
-fn wanted(package: &str, question: &str, given: &Value) -> Result<Answer> {
+fn wanted(package: &str, question: &str, given: &Value) -> Result<DebconfAnswer> {
     let field = |name: &str| given.as_map().and_then(|map| map.get(name)).filter(|value| !value.is_null());
     let missing = |name: &str| Error::arguments(format!("debconf.set: {question} has no {name}"));
     let kind = field("type").ok_or_else(|| missing("type"))?.to_string();
@@ -154,7 +154,7 @@ fn wanted(package: &str, question: &str, given: &Value) -> Result<Answer> {
         ("boolean", value) => value.truth().to_string(),
         (_, value) => value.to_string(),
     };
-    Ok(Answer { package: package.to_owned(), question: question.to_owned(), kind, value })
+    Ok(DebconfAnswer { package: package.to_owned(), question: question.to_owned(), kind, value })
 }
 
 fn database() -> Touches {

@@ -3,13 +3,13 @@
 use rocksalt_core::{Map, Value, json, nearest};
 use serde::{Deserialize, Serialize};
 
-use crate::text::digest::{Kind as Sum, raw};
+use crate::text::digest::{DigestAlgorithm as Sum, raw};
 use crate::text::words;
 use crate::{Error, Result};
 
 /// How a value becomes words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OptionForm {
     /// `--flag` if it is true.
     Flag,
     /// `--option=value`.
@@ -27,67 +27,67 @@ enum Form {
 }
 
 /// Salt's name, other names of the same, the option, and how its value is written. Alphabetical.
-const OPTIONS: &[(&str, &[&str], &str, Form)] = &[
-    ("auto_remove", &["rm"], "rm", Form::Flag),
-    ("binds", &[], "volume", Form::List),
-    ("blkio_weight", &[], "blkio-weight", Form::Text),
-    ("cap_add", &[], "cap-add", Form::List),
-    ("cap_drop", &[], "cap-drop", Form::List),
-    ("client_timeout", &[], "", Form::Ignored),
-    ("cpu_period", &[], "cpu-period", Form::Text),
-    ("cpu_quota", &[], "cpu-quota", Form::Text),
-    ("cpu_shares", &[], "cpu-shares", Form::Text),
-    ("cpuset_cpus", &["cpuset"], "cpuset-cpus", Form::Text),
-    ("cpuset_mems", &[], "cpuset-mems", Form::Text),
-    ("detach", &[], "", Form::Ignored),
-    ("devices", &["device"], "device", Form::List),
-    ("dns", &[], "dns", Form::List),
-    ("dns_opt", &["dns_option"], "dns-option", Form::List),
-    ("dns_search", &[], "dns-search", Form::List),
-    ("entrypoint", &[], "entrypoint", Form::Text),
-    ("environment", &["env"], "env", Form::Variables),
-    ("extra_hosts", &["add_host"], "add-host", Form::Colons),
-    ("group_add", &[], "group-add", Form::List),
-    ("hostname", &[], "hostname", Form::Text),
-    ("ignore_collisions", &[], "", Form::Ignored),
-    ("ipc_mode", &["ipc"], "ipc", Form::Text),
-    ("labels", &["label"], "label", Form::Pairs),
-    ("links", &["link"], "link", Form::Colons),
-    ("log_driver", &[], "log-driver", Form::Text),
-    ("log_opt", &[], "log-opt", Form::Pairs),
-    ("mac_address", &[], "mac-address", Form::Text),
-    ("mem_limit", &["memory"], "memory", Form::Text),
-    ("mem_swappiness", &["memory_swappiness"], "memory-swappiness", Form::Text),
-    ("memswap_limit", &["memory_swap"], "memory-swap", Form::Text),
-    ("network_mode", &["net"], "network", Form::Text),
-    ("oom_kill_disable", &[], "oom-kill-disable", Form::Flag),
-    ("oom_score_adj", &[], "oom-score-adj", Form::Text),
-    ("pid_mode", &["pid"], "pid", Form::Text),
-    ("pids_limit", &[], "pids-limit", Form::Text),
-    ("port_bindings", &["publish"], "publish", Form::List),
-    ("ports", &["expose"], "expose", Form::List),
-    ("privileged", &[], "privileged", Form::Flag),
-    ("publish_all_ports", &["publish_all"], "publish-all", Form::Flag),
-    ("read_only", &[], "read-only", Form::Flag),
-    ("restart_policy", &["restart"], "restart", Form::Text),
-    ("security_opt", &[], "security-opt", Form::List),
-    ("shm_size", &[], "shm-size", Form::Text),
-    ("skip_translate", &[], "", Form::Ignored),
-    ("stdin_open", &["interactive"], "interactive", Form::Flag),
-    ("stop_signal", &[], "stop-signal", Form::Text),
-    ("stop_timeout", &[], "stop-timeout", Form::Text),
-    ("sysctls", &["sysctl"], "sysctl", Form::Pairs),
-    ("tmpfs", &[], "tmpfs", Form::Colons),
-    ("tty", &[], "tty", Form::Flag),
-    ("ulimits", &["ulimit"], "ulimit", Form::List),
-    ("user", &[], "user", Form::Text),
-    ("userns_mode", &["userns"], "userns", Form::Text),
-    ("uts_mode", &["uts"], "uts", Form::Text),
-    ("validate_ip_addrs", &[], "", Form::Ignored),
-    ("volume_driver", &[], "volume-driver", Form::Text),
-    ("volumes", &["volume"], "volume", Form::List),
-    ("volumes_from", &[], "volumes-from", Form::List),
-    ("working_dir", &["workdir"], "workdir", Form::Text),
+const OPTIONS: &[(&str, &[&str], &str, OptionForm)] = &[
+    ("auto_remove", &["rm"], "rm", OptionForm::Flag),
+    ("binds", &[], "volume", OptionForm::List),
+    ("blkio_weight", &[], "blkio-weight", OptionForm::Text),
+    ("cap_add", &[], "cap-add", OptionForm::List),
+    ("cap_drop", &[], "cap-drop", OptionForm::List),
+    ("client_timeout", &[], "", OptionForm::Ignored),
+    ("cpu_period", &[], "cpu-period", OptionForm::Text),
+    ("cpu_quota", &[], "cpu-quota", OptionForm::Text),
+    ("cpu_shares", &[], "cpu-shares", OptionForm::Text),
+    ("cpuset_cpus", &["cpuset"], "cpuset-cpus", OptionForm::Text),
+    ("cpuset_mems", &[], "cpuset-mems", OptionForm::Text),
+    ("detach", &[], "", OptionForm::Ignored),
+    ("devices", &["device"], "device", OptionForm::List),
+    ("dns", &[], "dns", OptionForm::List),
+    ("dns_opt", &["dns_option"], "dns-option", OptionForm::List),
+    ("dns_search", &[], "dns-search", OptionForm::List),
+    ("entrypoint", &[], "entrypoint", OptionForm::Text),
+    ("environment", &["env"], "env", OptionForm::Variables),
+    ("extra_hosts", &["add_host"], "add-host", OptionForm::Colons),
+    ("group_add", &[], "group-add", OptionForm::List),
+    ("hostname", &[], "hostname", OptionForm::Text),
+    ("ignore_collisions", &[], "", OptionForm::Ignored),
+    ("ipc_mode", &["ipc"], "ipc", OptionForm::Text),
+    ("labels", &["label"], "label", OptionForm::Pairs),
+    ("links", &["link"], "link", OptionForm::Colons),
+    ("log_driver", &[], "log-driver", OptionForm::Text),
+    ("log_opt", &[], "log-opt", OptionForm::Pairs),
+    ("mac_address", &[], "mac-address", OptionForm::Text),
+    ("mem_limit", &["memory"], "memory", OptionForm::Text),
+    ("mem_swappiness", &["memory_swappiness"], "memory-swappiness", OptionForm::Text),
+    ("memswap_limit", &["memory_swap"], "memory-swap", OptionForm::Text),
+    ("network_mode", &["net"], "network", OptionForm::Text),
+    ("oom_kill_disable", &[], "oom-kill-disable", OptionForm::Flag),
+    ("oom_score_adj", &[], "oom-score-adj", OptionForm::Text),
+    ("pid_mode", &["pid"], "pid", OptionForm::Text),
+    ("pids_limit", &[], "pids-limit", OptionForm::Text),
+    ("port_bindings", &["publish"], "publish", OptionForm::List),
+    ("ports", &["expose"], "expose", OptionForm::List),
+    ("privileged", &[], "privileged", OptionForm::Flag),
+    ("publish_all_ports", &["publish_all"], "publish-all", OptionForm::Flag),
+    ("read_only", &[], "read-only", OptionForm::Flag),
+    ("restart_policy", &["restart"], "restart", OptionForm::Text),
+    ("security_opt", &[], "security-opt", OptionForm::List),
+    ("shm_size", &[], "shm-size", OptionForm::Text),
+    ("skip_translate", &[], "", OptionForm::Ignored),
+    ("stdin_open", &["interactive"], "interactive", OptionForm::Flag),
+    ("stop_signal", &[], "stop-signal", OptionForm::Text),
+    ("stop_timeout", &[], "stop-timeout", OptionForm::Text),
+    ("sysctls", &["sysctl"], "sysctl", OptionForm::Pairs),
+    ("tmpfs", &[], "tmpfs", OptionForm::Colons),
+    ("tty", &[], "tty", OptionForm::Flag),
+    ("ulimits", &["ulimit"], "ulimit", OptionForm::List),
+    ("user", &[], "user", OptionForm::Text),
+    ("userns_mode", &["userns"], "userns", OptionForm::Text),
+    ("uts_mode", &["uts"], "uts", OptionForm::Text),
+    ("validate_ip_addrs", &[], "", OptionForm::Ignored),
+    ("volume_driver", &[], "volume-driver", OptionForm::Text),
+    ("volumes", &["volume"], "volume", OptionForm::List),
+    ("volumes_from", &[], "volumes-from", OptionForm::List),
+    ("working_dir", &["workdir"], "workdir", OptionForm::Text),
 ];
 
 /// How a container shall be.
@@ -132,21 +132,21 @@ impl ContainerSpec {
         Ok(request)
     }
 
-    fn add(&mut self, name: &str, option: &str, form: Form, value: &Value) -> Result<()> {
+    fn add(&mut self, name: &str, option: &str, form: OptionForm, value: &Value) -> Result<()> {
         match form {
-            Form::Ignored => {}
-            Form::Flag => self.options.extend(value.truth().then(|| format!("--{option}"))),
-            Form::Text => self.options.extend((!value.is_null()).then(|| format!("--{option}={value}"))),
-            Form::List => self.options.extend(items(value).iter().map(|item| format!("--{option}={item}"))),
-            Form::Pairs | Form::Colons => {
-                let between = if form == Form::Pairs { "=" } else { ":" };
+            OptionForm::Ignored => {}
+            OptionForm::Flag => self.options.extend(value.truth().then(|| format!("--{option}"))),
+            OptionForm::Text => self.options.extend((!value.is_null()).then(|| format!("--{option}={value}"))),
+            OptionForm::List => self.options.extend(items(value).iter().map(|item| format!("--{option}={item}"))),
+            OptionForm::Pairs | OptionForm::Colons => {
+                let between = if form == OptionForm::Pairs { "=" } else { ":" };
                 let pair = |(key, value): &(String, Option<String>)| match value {
                     Some(value) => format!("--{option}={key}{between}{value}"),
                     None => format!("--{option}={key}"),
                 };
                 self.options.extend(pairs(name, value, between)?.iter().map(pair));
             }
-            Form::Variables => {
+            OptionForm::Variables => {
                 self.variables =
                     pairs(name, value, "=")?.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect();
             }

@@ -5,13 +5,13 @@ use rocksalt_macros::function;
 
 use super::engine::{Engine, sound};
 use super::states::condition;
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::catalog::file::Flag;
 use crate::machine::System;
 use crate::text::words;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Exists>(),
     entry::<InspectContainer>(),
     entry::<InspectImage>(),

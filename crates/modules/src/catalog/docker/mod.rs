@@ -12,4 +12,4 @@ mod states;
 pub use functions::FUNCTIONS;
 pub use states::{CONTAINER_STATES, IMAGE_STATES, NETWORK_STATES, VOLUME_STATES};
 
-use super::{Decision, Entry, Function, State, StateEntry, Step, Verdict, cmd, entry, sql, state};
+use super::{CatalogFunction, Decision, Function, State, StateEntry, Step, Verdict, cmd, entry, sql, state};

@@ -7,11 +7,11 @@ pub use states::STATES;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] =
+pub const FUNCTIONS: &[CatalogFunction] =
     &[entry::<Get>(), entry::<HasValue>(), entry::<Item>(), entry::<Items>(), entry::<SetEnv>(), entry::<SetVal>()];
 
 /// The value of a variable.

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use super::super::{Decision, State, StateEntry, Step, StepJoin, Thing, Touches, Verdict, state};
 use super::{new_value, valid};
 use crate::Result;
 use crate::catalog::Plan;
@@ -42,7 +42,7 @@ pub struct SetEnv {
 }
 
 impl State for SetEnv {
-    const JOIN: Option<&'static Join> = Some(&Join { key, join, part });
+    const JOIN: Option<&'static StepJoin> = Some(&StepJoin { key, join, part });
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let Some(wanted) = self.wanted() else {
             return Ok(Decision::Settled(Verdict::bad("Environ value must be string, dict or False")));

@@ -8,11 +8,11 @@ use rocksalt_core::frame::Ask;
 use rocksalt_core::{Event, Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Fire>(), entry::<FireMaster>(), entry::<Send>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<Fire>(), entry::<FireMaster>(), entry::<Send>()];
 
 /// Sends an event to the controller's event bus.
 ///

@@ -7,7 +7,7 @@ use rocksalt_macros::function;
 use super::Function;
 use super::content::{self, backup_ending};
 use super::path::{absolute, kind};
-use crate::machine::{Kind, System};
+use crate::machine::{FileKind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
@@ -55,7 +55,7 @@ impl Function for Blockreplace {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         let path = absolute(machine, &self.path)?;
-        if kind(machine, &path) != Some(Kind::File) {
+        if kind(machine, &path) != Some(FileKind::File) {
             return Err(Error::failed(format!("File not found: {}", path.display())));
         }
         let choices = [

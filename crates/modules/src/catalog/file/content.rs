@@ -6,7 +6,7 @@ use rocksalt_core::Value;
 
 use super::path::followed;
 use crate::machine::{Probe, System};
-use crate::text::digest::{Kind, Sum};
+use crate::text::digest::{DigestAlgorithm, DigestHasher};
 use crate::{Error, Result};
 
 /// A text that is to be changed and written again. Bytes that are no text would not survive that.
@@ -54,9 +54,9 @@ pub fn backup_ending(backup: &Value) -> Option<String> {
 }
 
 /// The checksum of a file, however big.
-pub fn sum_of(machine: &dyn Probe, path: &Path, kind: Kind) -> Result<String> {
+pub fn sum_of(machine: &dyn Probe, path: &Path, kind: DigestAlgorithm) -> Result<String> {
     const PIECE: usize = 1024 * 1024;
-    let mut sum = Sum::new(kind);
+    let mut sum = DigestHasher::new(kind);
     let mut offset = 0;
     loop {
         let piece = machine.read_at(path, offset, PIECE).map_err(|error| Error::io("read", path, &error))?;

@@ -8,7 +8,7 @@ use rocksalt_macros::function;
 
 use super::Function;
 use super::path::{absolute, followed, is_directory, kind, make_all, walk};
-use crate::machine::{Kind, Stat, System};
+use crate::machine::{FileKind, Stat, System};
 use crate::{Error, Result};
 
 /// Copies a file, or with `recurse` a directory, on the target, with owner and mode.
@@ -37,7 +37,7 @@ impl Function for Copy {
         let Some(found) = machine.stat(&from, true).map_err(|error| Error::io("look at", &from, &error))? else {
             return Err(Error::failed(format!("No such file or directory '{}'", from.display())));
         };
-        if found.kind != Kind::Directory {
+        if found.kind != FileKind::Directory {
             copy_one(machine, &from, &followed(machine, &to), &found)?;
             return Ok(true);
         }
@@ -186,7 +186,7 @@ impl Function for Rmdir {
         let newest = self.older_than.map(|days| machine.now() - days * 86_400.0);
         let mut directories: Vec<(PathBuf, Stat)> = Vec::new();
         walk(machine, &top, &mut |path, stat| {
-            if stat.kind == Kind::Directory {
+            if stat.kind == FileKind::Directory {
                 directories.push((path.to_owned(), stat.clone()));
             }
             Ok(self.recurse)
@@ -248,7 +248,7 @@ impl Function for Symlink {
         }
         let target = Path::new(&self.src);
         let found = machine.stat(&link, false).map_err(|error| Error::io("look at", &link, &error))?;
-        let is_link = found.as_ref().is_some_and(|found| found.kind == Kind::Link);
+        let is_link = found.as_ref().is_some_and(|found| found.kind == FileKind::Link);
         if is_link && machine.read_link(&link).is_ok_and(|old| old == target) {
             return Ok(true);
         }
@@ -261,7 +261,7 @@ impl Function for Symlink {
             let what = if is_link { "Found existing symlink" } else { "Existing path is not a symlink" };
             return Err(Error::failed(format!("{what}: {}", self.path)).hint("force=True replaces it"));
         }
-        if found.is_some_and(|found| found.kind == Kind::Directory) {
+        if found.is_some_and(|found| found.kind == FileKind::Directory) {
             machine.remove(&link).map_err(|error| Error::io("remove", &link, &error))?;
         }
         // Made beside it and moved over it, so that there is always one or the other.
@@ -311,20 +311,20 @@ pub fn copy_all(machine: &dyn System, from: &Path, to: &Path) -> Result<()> {
         let rest = path.strip_prefix(from).unwrap_or(Path::new(""));
         let target = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
         match stat.kind {
-            Kind::Directory => {
+            FileKind::Directory => {
                 if !is_directory(machine, &target) {
                     make_all(machine, &target, Some(0o700))?;
                 }
                 same_owner(machine, &target, stat)?;
             }
-            Kind::Link => {
+            FileKind::Link => {
                 let fault = |error| Error::io("make the link", &target, &error);
                 if machine.stat(&target, false).map_err(fault)?.is_some() {
                     machine.remove(&target).map_err(fault)?;
                 }
                 machine.symlink(&machine.read_link(path).map_err(fault)?, &target).map_err(fault)?;
             }
-            Kind::File => copy_one(machine, path, &target, stat)?,
+            FileKind::File => copy_one(machine, path, &target, stat)?,
             _ => {
                 return Err(Error::failed(format!("{} is no file and can't be copied", path.display()))
                     .hint("what came before it was copied"));

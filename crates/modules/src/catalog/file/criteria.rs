@@ -6,7 +6,7 @@ use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
 
 use super::owner::owner;
-use crate::machine::{Kind, Probe, Stat, System};
+use crate::machine::{FileKind, Probe, Stat, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
@@ -15,7 +15,7 @@ pub struct Criteria {
     name: Option<String>,
     lower_name: Option<String>,
     patterns: Vec<Pattern>,
-    pub kinds: Option<Vec<Kind>>,
+    pub kinds: Option<Vec<FileKind>>,
     users: Option<Vec<u32>>,
     groups: Option<Vec<u32>>,
     /// From, to.
@@ -121,7 +121,7 @@ impl Criteria {
         }
         // A link counts as what it leads to, and as a link.
         let behind = match stat.kind {
-            Kind::Link => machine.stat(path, true).ok().flatten(),
+            FileKind::Link => machine.stat(path, true).ok().flatten(),
             _ => None,
         };
         let seen = behind.as_ref().unwrap_or(stat);
@@ -134,7 +134,7 @@ impl Criteria {
             return Ok(false);
         }
         let Some(pattern) = &self.grep else { return Ok(true) };
-        if seen.kind != Kind::File {
+        if seen.kind != FileKind::File {
             return Ok(false);
         }
         let content = machine.read(path).unwrap_or_default();

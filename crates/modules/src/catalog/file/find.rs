@@ -9,7 +9,7 @@ use super::criteria::Criteria;
 use super::path::{expand, walk};
 use super::read::digest_kind;
 use super::stat::{group_name, user_name};
-use crate::machine::{Command, Kind, Stat, System};
+use crate::machine::{Command, FileKind, Stat, System};
 use crate::text::{glob, words};
 use crate::{Error, Result};
 
@@ -122,7 +122,7 @@ impl Function for Find {
             // What lies deepest goes first, so that emptied directories can follow.
             for (path, stat) in found.iter().rev().filter(|(_, stat)| kinds.contains(&stat.kind)) {
                 let removed =
-                    if stat.kind == Kind::Directory { machine.remove_dir(path) } else { machine.remove(path) };
+                    if stat.kind == FileKind::Directory { machine.remove_dir(path) } else { machine.remove(path) };
                 removed.map_err(|error| {
                     let count = results.len();
                     Error::io("remove", path, &error).hint(format!("{count} others were removed before"))
@@ -140,7 +140,7 @@ const FIELDS: [&str; 10] = ["group", "md5", "mode", "mtime", "name", "owner", "p
 fn show(machine: &dyn System, field: &str, path: &std::path::Path, stat: &Stat) -> Result<Value> {
     Ok(match field {
         "group" => group_name(machine, stat.gid),
-        "md5" if stat.kind == Kind::File => super::content::sum_of(machine, path, digest_kind("md5")?)?.into(),
+        "md5" if stat.kind == FileKind::File => super::content::sum_of(machine, path, digest_kind("md5")?)?.into(),
         "md5" => "".into(),
         "mode" => stat.mode.into(),
         "mtime" => Value::Int(stat.mtime as i64),
@@ -161,9 +161,16 @@ fn execute(machine: &dyn System, command: &str, path: &str) -> Result<String> {
     Ok(format!("{shown}:\n{}{errors}\n", output.text()))
 }
 
-fn kinds(letters: &str) -> Result<Vec<Kind>> {
-    const ALL: [Kind; 7] =
-        [Kind::File, Kind::Directory, Kind::Link, Kind::BlockDevice, Kind::CharDevice, Kind::Pipe, Kind::Socket];
+fn kinds(letters: &str) -> Result<Vec<FileKind>> {
+    const ALL: [FileKind; 7] = [
+        FileKind::File,
+        FileKind::Directory,
+        FileKind::Link,
+        FileKind::BlockDevice,
+        FileKind::CharDevice,
+        FileKind::Pipe,
+        FileKind::Socket,
+    ];
     let known = |wanted: char| ALL.into_iter().find(|kind| letter(*kind).starts_with(wanted));
     letters
         .chars()
@@ -176,14 +183,14 @@ fn kinds(letters: &str) -> Result<Vec<Kind>> {
         .collect()
 }
 
-fn letter(kind: Kind) -> &'static str {
+fn letter(kind: FileKind) -> &'static str {
     match kind {
-        Kind::File => "f",
-        Kind::Directory => "d",
-        Kind::Link => "l",
-        Kind::BlockDevice => "b",
-        Kind::CharDevice => "c",
-        Kind::Pipe => "p",
-        Kind::Socket => "s",
+        FileKind::File => "f",
+        FileKind::Directory => "d",
+        FileKind::Link => "l",
+        FileKind::BlockDevice => "b",
+        FileKind::CharDevice => "c",
+        FileKind::Pipe => "p",
+        FileKind::Socket => "s",
     }
 }

@@ -7,7 +7,7 @@ use rocksalt_macros::function;
 use super::Function;
 use super::content::{self, backup_ending};
 use super::path::{absolute, kind};
-use crate::machine::{Kind, System};
+use crate::machine::{FileKind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
@@ -51,7 +51,7 @@ impl Function for Line {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         let path = absolute(machine, &self.path)?;
-        if kind(machine, &path) != Some(Kind::File) {
+        if kind(machine, &path) != Some(FileKind::File) {
             return match self.quiet {
                 true => Ok(false.into()),
                 false => Err(Error::failed(format!("File \"{}\" does not exists or is not a file.", self.path))),

@@ -4,7 +4,7 @@ use rocksalt_macros::function;
 
 use super::Function;
 use super::path::{canonical, expand, is_directory, kind, look};
-use crate::machine::{Command, Kind, System};
+use crate::machine::{Command, FileKind, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
@@ -42,7 +42,7 @@ impl Function for FileExists {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(kind(machine, &expand(machine, &self.path)) == Some(Kind::File))
+        Ok(kind(machine, &expand(machine, &self.path)) == Some(FileKind::File))
     }
 }
 
@@ -81,7 +81,7 @@ impl Function for IsBlkdev {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(kind(machine, &expand(machine, &self.name)) == Some(Kind::BlockDevice))
+        Ok(kind(machine, &expand(machine, &self.name)) == Some(FileKind::BlockDevice))
     }
 }
 
@@ -100,7 +100,7 @@ impl Function for IsChrdev {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(kind(machine, &expand(machine, &self.name)) == Some(Kind::CharDevice))
+        Ok(kind(machine, &expand(machine, &self.name)) == Some(FileKind::CharDevice))
     }
 }
 
@@ -119,7 +119,7 @@ impl Function for IsFifo {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        Ok(kind(machine, &expand(machine, &self.name)) == Some(Kind::Pipe))
+        Ok(kind(machine, &expand(machine, &self.name)) == Some(FileKind::Pipe))
     }
 }
 
@@ -139,7 +139,7 @@ impl Function for IsHardlink {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let found = machine.stat(&expand(machine, &self.path), false).ok().flatten();
-        Ok(found.is_some_and(|stat| stat.kind == Kind::File && stat.links > 1))
+        Ok(found.is_some_and(|stat| stat.kind == FileKind::File && stat.links > 1))
     }
 }
 
@@ -162,7 +162,7 @@ impl Function for IsLink {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let found = machine.stat(&expand(machine, &self.path), false).ok().flatten();
-        Ok(found.is_some_and(|stat| stat.kind == Kind::Link))
+        Ok(found.is_some_and(|stat| stat.kind == FileKind::Link))
     }
 }
 
@@ -239,7 +239,7 @@ impl Function for Readlink {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let path = super::path::absolute(machine, &self.path)?;
-        if look(machine, &path, false)?.kind != Kind::Link {
+        if look(machine, &path, false)?.kind != FileKind::Link {
             return Err(Error::arguments(format!("A valid link was not specified: {}", self.path)));
         }
         if self.canonicalize {

@@ -27,9 +27,9 @@ pub use states::{
     Flag, Proof, STATES, choose, difference, fetch, missing_directories, read_hash, redacted, render, variables,
 };
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<look::Access>(),
     entry::<write::Append>(),
     entry::<names::Basename>(),

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::machine::{Kind, Probe, Stat, System, accounts};
+use crate::machine::{FileKind, Probe, Stat, System, accounts};
 use crate::{Error, Result};
 
 /// Reads `~` and `~user`.
@@ -34,7 +34,7 @@ pub fn followed(machine: &dyn Probe, path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..40 {
         match machine.stat(&path, false) {
-            Ok(Some(stat)) if stat.kind == Kind::Link => match machine.read_link(&path) {
+            Ok(Some(stat)) if stat.kind == FileKind::Link => match machine.read_link(&path) {
                 Ok(target) => path = path.parent().unwrap_or(Path::new("/")).join(target),
                 Err(_) => break,
             },
@@ -93,12 +93,12 @@ pub fn look(machine: &dyn Probe, path: &Path, follow: bool) -> Result<Stat> {
 }
 
 /// Of which kind it is, links followed.
-pub fn kind(machine: &dyn Probe, path: &Path) -> Option<Kind> {
+pub fn kind(machine: &dyn Probe, path: &Path) -> Option<FileKind> {
     machine.stat(path, true).ok().flatten().map(|stat| stat.kind)
 }
 
 pub fn is_directory(machine: &dyn Probe, path: &Path) -> bool {
-    kind(machine, path) == Some(Kind::Directory)
+    kind(machine, path) == Some(FileKind::Directory)
 }
 
 /// Visits a path and all below it, parents first. Links are not followed; a directory is entered if
@@ -109,7 +109,7 @@ pub fn walk(machine: &dyn Probe, path: &Path, visit: &mut dyn FnMut(&Path, &Stat
     }
     // What vanished meanwhile or may not be looked at is left out.
     let Ok(Some(stat)) = machine.stat(path, false) else { return Ok(()) };
-    if visit(path, &stat)? && stat.kind == Kind::Directory {
+    if visit(path, &stat)? && stat.kind == FileKind::Directory {
         for name in machine.list(path).unwrap_or_default() {
             walk(machine, &path.join(name), visit)?;
         }
@@ -147,13 +147,13 @@ pub fn parse_mode(text: &str) -> Result<u32> {
 /// The permission bits with those of the kind, as the system gives them.
 pub fn full_mode(stat: &Stat) -> u32 {
     let kind = match stat.kind {
-        Kind::File => 0o100_000,
-        Kind::Directory => 0o040_000,
-        Kind::Link => 0o120_000,
-        Kind::BlockDevice => 0o060_000,
-        Kind::CharDevice => 0o020_000,
-        Kind::Pipe => 0o010_000,
-        Kind::Socket => 0o140_000,
+        FileKind::File => 0o100_000,
+        FileKind::Directory => 0o040_000,
+        FileKind::Link => 0o120_000,
+        FileKind::BlockDevice => 0o060_000,
+        FileKind::CharDevice => 0o020_000,
+        FileKind::Pipe => 0o010_000,
+        FileKind::Socket => 0o140_000,
     };
     kind | stat.mode
 }

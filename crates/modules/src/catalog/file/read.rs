@@ -8,7 +8,7 @@ use super::Function;
 use super::content::{bytes, sum_of, text_or_bytes};
 use super::path::{expand, kind};
 use super::pattern_flags;
-use crate::machine::{Command, Kind, System};
+use crate::machine::{Command, FileKind, System};
 use crate::text::{diff, digest, glob};
 use crate::{Error, Result};
 
@@ -260,7 +260,7 @@ impl Function for GetSum {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let path = expand(machine, &self.path);
-        if kind(machine, &path) != Some(Kind::File) {
+        if kind(machine, &path) != Some(FileKind::File) {
             return Ok("File not found".into());
         }
         sum_of(machine, &path, digest_kind(&self.form)?)
@@ -288,12 +288,12 @@ impl Function for CheckHash {
             Some((name, digits)) => (digest_kind(name)?, digits),
             None => {
                 let length = self.file_hash.len();
-                let kind = digest::Kind::of_length(length).ok_or_else(|| {
+                let kind = digest::DigestAlgorithm::of_length(length).ok_or_else(|| {
                     Error::arguments(format!(
                         "Hash {} (length: {length}) could not be matched to a supported hash type. \
                          The supported hash types and lengths are: {}",
                         self.file_hash,
-                        digest::Kind::list()
+                        digest::DigestAlgorithm::list()
                     ))
                 })?;
                 (kind, self.file_hash.as_str())
@@ -348,8 +348,9 @@ impl Function for GetDiff {
     }
 }
 
-pub fn digest_kind(name: &str) -> Result<digest::Kind> {
-    digest::Kind::named(&name.to_ascii_lowercase()).ok_or_else(|| {
-        Error::arguments(format!("Invalid hash type: {name}")).hint(format!("known are {}", digest::Kind::list()))
+pub fn digest_kind(name: &str) -> Result<digest::DigestAlgorithm> {
+    digest::DigestAlgorithm::named(&name.to_ascii_lowercase()).ok_or_else(|| {
+        Error::arguments(format!("Invalid hash type: {name}"))
+            .hint(format!("known are {}", digest::DigestAlgorithm::list()))
     })
 }

@@ -8,7 +8,7 @@ use super::Function;
 use super::content::{self, backup_ending};
 use super::path::{absolute, kind};
 use super::pattern_flags;
-use crate::machine::{Kind, System};
+use crate::machine::{FileKind, System};
 use crate::text::diff;
 use crate::{Error, Result};
 
@@ -83,7 +83,7 @@ impl Function for Replace {
                 return Ok(if self.search_only || !self.show_changes { false.into() } else { "".into() });
             }
             None => return Err(Error::failed(format!("File not found: {}", path.display()))),
-            Some(Kind::File) => {}
+            Some(FileKind::File) => {}
             Some(_) => return Err(Error::failed(format!("{} is no file", path.display()))),
         }
         let old = content::text(machine, &path)?;
@@ -212,7 +212,7 @@ impl Function for Uncomment {
 
 fn comment(machine: &dyn System, path: &str, regex: &str, sign: &str, out: bool, backup: &Value) -> Result<Value> {
     let path = absolute(machine, path)?;
-    if kind(machine, &path) != Some(Kind::File) {
+    if kind(machine, &path) != Some(FileKind::File) {
         return Err(Error::failed(format!("File not found: {}", path.display())));
     }
     let old = content::text(machine, &path)?;

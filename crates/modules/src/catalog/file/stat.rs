@@ -6,7 +6,7 @@ use rocksalt_macros::{arguments, function};
 use super::Function;
 use super::content::sum_of;
 use super::path::{canonical, expand, full_mode, look, octal, walk};
-use crate::machine::{Command, Kind, Probe, Stat, System, accounts};
+use crate::machine::{Command, FileKind, Probe, Stat, System, accounts};
 use crate::{Error, Result};
 
 /// The attributes of a path: owner, mode, times, size and type.
@@ -49,17 +49,17 @@ impl Function for Stats {
         map.insert("mode", octal(stat.mode));
         if let Some(name) = &self.hash_type {
             let kind = super::read::digest_kind(name)?;
-            let is_file = super::path::kind(machine, &path) == Some(Kind::File);
+            let is_file = super::path::kind(machine, &path) == Some(FileKind::File);
             map.insert("sum", if is_file { sum_of(machine, &path, kind)? } else { String::new() });
         }
         let kind = match stat.kind {
-            Kind::File => "file",
-            Kind::Directory => "dir",
-            Kind::Link => "link",
-            Kind::BlockDevice => "block",
-            Kind::CharDevice => "char",
-            Kind::Pipe => "pipe",
-            Kind::Socket => "socket",
+            FileKind::File => "file",
+            FileKind::Directory => "dir",
+            FileKind::Link => "link",
+            FileKind::BlockDevice => "block",
+            FileKind::CharDevice => "char",
+            FileKind::Pipe => "pipe",
+            FileKind::Socket => "socket",
         };
         map.insert("type", kind);
         let target = if self.follow_symlinks { canonical(machine, &path) } else { path };
@@ -174,7 +174,7 @@ impl Function for Diskusage {
         let mut seen = std::collections::BTreeSet::new();
         walk(machine, &expand(machine, &self.path), &mut |_, stat| {
             // A file with two names takes its place once.
-            if stat.kind == Kind::File && (stat.links == 1 || seen.insert((stat.device, stat.inode))) {
+            if stat.kind == FileKind::File && (stat.links == 1 || seen.insert((stat.device, stat.inode))) {
                 size += stat.size;
             }
             Ok(true)

@@ -6,7 +6,7 @@ use rocksalt_macros::function;
 use super::Function;
 use super::path::{expand, look, octal};
 use super::stat::{group_name, user_name};
-use crate::machine::{Kind, Probe, Stat, System};
+use crate::machine::{FileKind, Probe, Stat, System};
 use crate::{Error, Result};
 
 /// All that is below a directory, as a tree: names lead to trees, or to what is known of a file.
@@ -40,7 +40,7 @@ fn branch(machine: &dyn Probe, path: &std::path::Path, stat: &Stat, depth: u32, 
     if machine.cancelled() {
         return Err(Error::cancelled());
     }
-    if stat.kind != Kind::Directory {
+    if stat.kind != FileKind::Directory {
         return Ok(leaf(machine, path, stat, details));
     }
     let mut map = Map::new();
@@ -57,7 +57,7 @@ fn branch(machine: &dyn Probe, path: &std::path::Path, stat: &Stat, depth: u32, 
 }
 
 fn leaf(machine: &dyn Probe, path: &std::path::Path, stat: &Stat, details: bool) -> Value {
-    let target = (stat.kind == Kind::Link).then(|| machine.read_link(path).ok()).flatten();
+    let target = (stat.kind == FileKind::Link).then(|| machine.read_link(path).ok()).flatten();
     let target = target.map(|target| target.to_string_lossy().into_owned());
     if !details {
         return match target {

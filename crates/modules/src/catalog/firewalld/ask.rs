@@ -40,16 +40,16 @@ pub fn plain(name: &str) -> Result<()> {
 
 /// A port that is sent elsewhere.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Forward {
+pub struct PortForward {
     pub source: String,
     pub destination: String,
     pub protocol: String,
     pub address: String,
 }
 
-impl Forward {
+impl PortForward {
     /// `80:8080:tcp` or `80:8080:tcp:192.0.2.1`, as users write it.
-    pub fn parse(text: &str) -> Result<Forward> {
+    pub fn parse(text: &str) -> Result<PortForward> {
         let parts: Vec<&str> = text.splitn(4, ':').collect();
         let [source, destination, protocol, rest @ ..] = parts.as_slice() else {
             return Err(Error::arguments(format!("'{text}' is no forwarding"))
@@ -57,17 +57,17 @@ impl Forward {
         };
         let address = rest.first().copied().unwrap_or_default();
         let [source, destination, protocol, address] = [*source, *destination, *protocol, address].map(str::to_owned);
-        Ok(Forward { source, destination, protocol, address })
+        Ok(PortForward { source, destination, protocol, address })
     }
 
     /// `port=80:proto=tcp:toport=8080:toaddr=`, as the program writes it.
-    pub fn read(line: &str) -> Option<Forward> {
+    pub fn read(line: &str) -> Option<PortForward> {
         let part = |key: &str| {
             let rest = line.split_once(&format!("{key}=")).map(|(_, rest)| rest)?;
             // An address may have colons itself, but it is the last.
             Some(if key == "toaddr" { rest } else { rest.split(':').next().unwrap_or_default() }.to_owned())
         };
-        Some(Forward {
+        Some(PortForward {
             source: line.strip_prefix("port=")?.split(':').next()?.to_owned(),
             protocol: part("proto")?,
             destination: part("toport").unwrap_or_default(),
@@ -76,7 +76,7 @@ impl Forward {
     }
 
     pub fn option(&self) -> String {
-        let Forward { source, destination, protocol, address } = self;
+        let PortForward { source, destination, protocol, address } = self;
         format!("port={source}:proto={protocol}:toport={destination}:toaddr={address}")
     }
 
@@ -139,9 +139,9 @@ mod tests {
             rich("rule family=ipv4 source address='192.0.2.0/24' accept"),
             "rule family=\"ipv4\" source address=\"192.0.2.0/24\" accept"
         );
-        let forward = Forward::parse("80:8080:tcp:2001:db8::1").expect("it is one");
-        assert_eq!(Forward::read(&forward.option()), Some(forward));
-        assert!(Forward::parse("80:8080").is_err());
+        let forward = PortForward::parse("80:8080:tcp:2001:db8::1").expect("it is one");
+        assert_eq!(PortForward::read(&forward.option()), Some(forward));
+        assert!(PortForward::parse("80:8080").is_err());
         let all = zones("public\n  target: default\n  rich rules: \n\trule a\n\trule b\n");
         assert_eq!(
             Value::from(all).to_string(),

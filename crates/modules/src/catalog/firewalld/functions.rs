@@ -5,7 +5,7 @@ use rocksalt_macros::function;
 
 use super::super::file::Flag;
 use super::super::{Function, tool};
-use super::ask::{self, Forward, ask, lines, plain, rich, words};
+use super::ask::{self, PortForward, ask, lines, plain, rich, words};
 use crate::Result;
 use crate::machine::System;
 
@@ -394,7 +394,7 @@ impl Function for ListPortFwd {
 
     fn call(self, machine: &dyn System) -> Result<Vec<Value>> {
         let text = show(machine, at(Some(&self.zone), self.permanent)?, "--list-forward-ports")?;
-        Ok(lines(&text).iter().filter_map(|line| Forward::read(line)).map(|forward| forward.data()).collect())
+        Ok(lines(&text).iter().filter_map(|line| PortForward::read(line)).map(|forward| forward.data()).collect())
     }
 }
 
@@ -427,7 +427,7 @@ impl Function for AddPortFwd {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let AddPortFwd { zone, src, dest, proto, dstaddr, permanent } = self;
-        let forward = Forward { source: src, destination: dest, protocol: proto, address: dstaddr };
+        let forward = PortForward { source: src, destination: dest, protocol: proto, address: dstaddr };
         act(machine, at(Some(&zone), permanent)?, format!("--add-forward-port={}", forward.option()))
     }
 }
@@ -461,7 +461,7 @@ impl Function for RemovePortFwd {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let RemovePortFwd { zone, src, dest, proto, dstaddr, permanent } = self;
-        let forward = Forward { source: src, destination: dest, protocol: proto, address: dstaddr };
+        let forward = PortForward { source: src, destination: dest, protocol: proto, address: dstaddr };
         act(machine, at(Some(&zone), permanent)?, format!("--remove-forward-port={}", forward.option()))
     }
 }

@@ -5,9 +5,9 @@ mod functions;
 mod present;
 mod service;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::AddPort>(),
     entry::<functions::AddPortFwd>(),
     entry::<functions::AddRichRule>(),

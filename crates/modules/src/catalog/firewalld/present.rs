@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, change, iptables};
-use super::ask::{Forward, ask, lines, plain, program, rich, words};
+use super::ask::{PortForward, ask, lines, plain, program, rich, words};
 use crate::catalog::Plan;
 use crate::machine::Probe;
 use crate::{Error, Result};
@@ -59,7 +59,7 @@ pub struct Present {
 }
 
 /// Something that a zone has several of.
-struct Kind<'a> {
+struct ZoneList<'a> {
     key: &'a str,
     /// `--list-…`, and the rest of `--add-…` and `--remove-…`.
     list: &'a str,
@@ -86,8 +86,8 @@ impl State for Present {
 }
 
 impl Present {
-    fn kinds(&self) -> Result<Vec<Kind<'_>>> {
-        let kind = |key, list, option, wanted: &[String], prune: Flag| Kind {
+    fn kinds(&self) -> Result<Vec<ZoneList<'_>>> {
+        let kind = |key, list, option, wanted: &[String], prune: Flag| ZoneList {
             key,
             list,
             option,
@@ -96,23 +96,26 @@ impl Present {
             whole_lines: false,
         };
         let forwards: Result<Vec<String>> =
-            self.port_fwd.iter().map(|text| Ok(Forward::parse(text)?.option())).collect();
+            self.port_fwd.iter().map(|text| Ok(PortForward::parse(text)?.option())).collect();
         let rules: Vec<String> = self.rich_rules.iter().map(|rule| rich(rule)).collect();
         Ok(vec![
             kind("icmp_types", "icmp-blocks", "icmp-block", &self.block_icmp, self.prune_block_icmp),
             kind("ports", "ports", "port", &self.ports, self.prune_ports),
-            Kind {
+            ZoneList {
                 whole_lines: true,
                 ..kind("port_fwd", "forward-ports", "forward-port", &forwards?, self.prune_port_fwd)
             },
             kind("services", "services", "service", &self.services, self.prune_services),
             kind("interfaces", "interfaces", "interface", &self.interfaces, self.prune_interfaces),
             kind("sources", "sources", "source", &self.sources, self.prune_sources),
-            Kind { whole_lines: true, ..kind("rich_rules", "rich-rules", "rich-rule", &rules, self.prune_rich_rules) },
+            ZoneList {
+                whole_lines: true,
+                ..kind("rich_rules", "rich-rules", "rich-rule", &rules, self.prune_rich_rules)
+            },
         ])
     }
 
-    fn look(&self, machine: &dyn Probe, kinds: &[Kind<'_>]) -> Result<Decision> {
+    fn look(&self, machine: &dyn Probe, kinds: &[ZoneList<'_>]) -> Result<Decision> {
         let name = &self.name;
         let program = program(machine)?;
         let zone = format!("--zone={name}");
@@ -211,7 +214,7 @@ impl Present {
 }
 
 fn shown<'a>(key: &str, list: impl Iterator<Item = &'a String>) -> Value {
-    let one = |text: &String| match Forward::read(text).filter(|_| key == "port_fwd") {
+    let one = |text: &String| match PortForward::read(text).filter(|_| key == "port_fwd") {
         Some(forward) => forward.data(),
         None => text.as_str().into(),
     };

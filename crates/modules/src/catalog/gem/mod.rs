@@ -6,11 +6,11 @@ mod states;
 use rocksalt_core::{Map, Value};
 
 use super::tool::Tool;
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 use crate::Result;
 use crate::machine::Probe;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Install>(),
     entry::<functions::List>(),
     entry::<functions::SourcesAdd>(),

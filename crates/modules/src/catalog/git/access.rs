@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rocksalt_core::Value;
 use serde::{Deserialize, Serialize};
 
-use super::super::cp::source::Source;
+use super::super::cp::source::ContentSource;
 use super::super::file::expand;
 use crate::machine::{Command, Probe, bytes};
 use crate::text::words;
@@ -121,8 +121,10 @@ fn identities(machine: &dyn Probe, identity: &Value, saltenv: &str) -> Result<Ve
     };
     let one = |path: &String| {
         if path.starts_with("salt://") {
-            let source = Source::parse(machine, path, Some(saltenv)).map_err(|error| error.to_string())?;
-            let Source::Tree { path: below, saltenv } = source else { return Err(format!("'{path}' is no path")) };
+            let source = ContentSource::parse(machine, path, Some(saltenv)).map_err(|error| error.to_string())?;
+            let ContentSource::Tree { path: below, saltenv } = source else {
+                return Err(format!("'{path}' is no path"));
+            };
             let found = machine.tree().read(&saltenv, &below).map_err(|error| error.to_string())?;
             return found.map(RemoteIdentity::Key).ok_or_else(|| format!("identity '{path}' does not exist."));
         }

@@ -10,13 +10,13 @@ use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
 /// Whose settings are meant.
-pub struct Place<'a> {
+pub struct ConfigScope<'a> {
     pub repository: Option<&'a str>,
     pub global: bool,
     pub user: Option<&'a str>,
 }
 
-impl Place<'_> {
+impl ConfigScope<'_> {
     /// All values of a setting; none if it isn't set.
     pub fn get(&self, machine: &dyn Probe, key: &str) -> Result<Option<Vec<String>>> {
         let output = self.looking(machine)?.end(&self.words(&["--null", "--get-all", sound::name("key", key)?]))?;
@@ -129,7 +129,7 @@ impl Function for ConfigGet {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        let place = Place { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
+        let place = ConfigScope { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
         Ok(match place.get(machine, &self.key)? {
             None => Value::Null,
             Some(values) if self.all => Value::from(values),
@@ -161,7 +161,7 @@ impl Function for ConfigGetRegexp {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let place = Place { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
+        let place = ConfigScope { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
         place.matching(machine, &self.key, self.value_regex.as_deref())
     }
 }
@@ -200,7 +200,7 @@ impl Function for ConfigSet {
             return Err(Error::arguments("One of 'value' and 'multivar' is required"));
         };
         sound::name("key", &self.key)?;
-        let place = Place { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
+        let place = ConfigScope { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
         place.looking(machine)?;
         place.set(machine, &self.key, &values, self.add)?;
         Ok(place.get(machine, &self.key)?.unwrap_or_default())
@@ -233,7 +233,7 @@ impl Function for ConfigUnset {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         sound::name("key", &self.key)?;
-        let place = Place { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
+        let place = ConfigScope { repository: self.cwd.as_deref(), global: self.global, user: self.user.as_deref() };
         place.looking(machine)?;
         place.unset(machine, &self.key, self.value_regex.as_deref(), self.all).map_err(Error::failed)?;
         Ok(true)

@@ -19,9 +19,9 @@ mod sound;
 
 pub use access::redacted;
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<change::Add>(),
     entry::<change::Archive>(),
     entry::<change::Branch>(),
@@ -83,18 +83,18 @@ mod look {
     use std::path::Path;
 
     use super::run::Git;
-    use crate::machine::{Kind, Probe};
+    use crate::machine::{FileKind, Probe};
 
-    fn kind(machine: &dyn Probe, path: &str) -> Option<Kind> {
+    fn kind(machine: &dyn Probe, path: &str) -> Option<FileKind> {
         machine.stat(Path::new(path), true).ok().flatten().map(|stat| stat.kind)
     }
 
     pub fn is_file(machine: &dyn Probe, path: &str) -> bool {
-        kind(machine, path) == Some(Kind::File)
+        kind(machine, path) == Some(FileKind::File)
     }
 
     pub fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-        kind(machine, path) == Some(Kind::Directory)
+        kind(machine, path) == Some(FileKind::Directory)
     }
 
     /// A further working tree of a repository: its `.git` is a file that says where that is.

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, change};
-use super::config::{self, Place};
+use super::config::{self, ConfigScope};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -97,8 +97,8 @@ impl State for ConfigSet {
 }
 
 impl ConfigSet {
-    fn place(&self) -> Place<'_> {
-        Place { repository: self.repo.as_deref(), global: self.global.0, user: self.user.as_deref() }
+    fn place(&self) -> ConfigScope<'_> {
+        ConfigScope { repository: self.repo.as_deref(), global: self.global.0, user: self.user.as_deref() }
     }
 
     fn shown(&self, wanted: &[String]) -> String {
@@ -190,8 +190,8 @@ impl State for ConfigUnset {
 }
 
 impl ConfigUnset {
-    fn place(&self) -> Place<'_> {
-        Place { repository: self.repo.as_deref(), global: self.global.0, user: self.user.as_deref() }
+    fn place(&self) -> ConfigScope<'_> {
+        ConfigScope { repository: self.repo.as_deref(), global: self.global.0, user: self.user.as_deref() }
     }
 
     fn pattern(&self) -> String {

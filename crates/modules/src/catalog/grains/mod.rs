@@ -7,11 +7,11 @@ mod write;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 use crate::Result;
 use crate::machine::{Probe, System};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<write::Append>(),
     entry::<write::Delkey>(),
     entry::<write::Delval>(),

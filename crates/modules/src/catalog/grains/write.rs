@@ -175,15 +175,15 @@ impl Function for Remove {
 
 /// What came of a careful change.
 #[derive(Serialize)]
-pub struct Change {
+pub struct GrainChange {
     comment: String,
     changes: Value,
     result: bool,
 }
 
-impl Change {
-    fn refused(comment: String) -> Result<Change> {
-        Ok(Change { comment, changes: Value::Map(Map::new()), result: false })
+impl GrainChange {
+    fn refused(comment: String) -> Result<GrainChange> {
+        Ok(GrainChange { comment, changes: Value::Map(Map::new()), result: false })
     }
 }
 
@@ -209,19 +209,19 @@ pub struct Set {
 }
 
 impl Function for Set {
-    type Output = Change;
+    type Output = GrainChange;
 
-    fn call(self, machine: &dyn System) -> Result<Change> {
+    fn call(self, machine: &dyn System) -> Result<GrainChange> {
         if self.is_set(machine) {
             let comment = "Grain is already set".to_owned();
-            return Ok(Change { comment, changes: Value::Map(Map::new()), result: true });
+            return Ok(GrainChange { comment, changes: Value::Map(Map::new()), result: true });
         }
         match self.foreseen(machine) {
             Ok(grains) => {
                 write(machine, &grains, self.destructive)?;
-                Ok(Change { comment: String::new(), changes: Value::Map(grains), result: true })
+                Ok(GrainChange { comment: String::new(), changes: Value::Map(grains), result: true })
             }
-            Err(text) => Change::refused(text),
+            Err(text) => GrainChange::refused(text),
         }
     }
 }
@@ -307,9 +307,9 @@ pub struct Delval {
 }
 
 impl Function for Delval {
-    type Output = Change;
+    type Output = GrainChange;
 
-    fn call(self, machine: &dyn System) -> Result<Change> {
+    fn call(self, machine: &dyn System) -> Result<GrainChange> {
         let Delval { key, destructive, force } = self;
         Set { key, val: Value::Null, force, destructive, delimiter: colon() }.call(machine)
     }
@@ -329,9 +329,9 @@ pub struct Delkey {
 }
 
 impl Function for Delkey {
-    type Output = Change;
+    type Output = GrainChange;
 
-    fn call(self, machine: &dyn System) -> Result<Change> {
+    fn call(self, machine: &dyn System) -> Result<GrainChange> {
         Delval { key: self.key, destructive: true, force: self.force }.call(machine)
     }
 }

@@ -7,39 +7,39 @@ use crate::catalog::{Action, Plan};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-pub struct Hosts {
+pub struct HostsFile {
     text: String,
-    lines: Vec<Line>,
+    lines: Vec<HostsLine>,
 }
 
-enum Line {
+enum HostsLine {
     Remark(String),
-    Host(Host),
+    Host(HostEntry),
 }
 
-pub struct Host {
+pub struct HostEntry {
     pub ip: String,
     pub names: Vec<String>,
     pub comment: Option<String>,
 }
 
-impl Hosts {
-    pub fn read(machine: &dyn Probe) -> Result<(String, Hosts)> {
+impl HostsFile {
+    pub fn read(machine: &dyn Probe) -> Result<(String, HostsFile)> {
         let path = machine.options().get("hosts.file").map_or("/etc/hosts".into(), ToString::to_string);
         let content = match machine.read(Path::new(&path)) {
             Ok(content) => content,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::io("read", &path, &error)),
         };
-        Ok((path, Hosts::new(String::from_utf8_lossy(&content).into_owned())))
+        Ok((path, HostsFile::new(String::from_utf8_lossy(&content).into_owned())))
     }
 
     /// Lines of one address count as one, as Salt has it.
-    fn new(text: String) -> Hosts {
+    fn new(text: String) -> HostsFile {
         let mut lines = Vec::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let Some(host) = Host::read(line) else {
-                lines.push(Line::Remark(line.to_owned()));
+            let Some(host) = HostEntry::read(line) else {
+                lines.push(HostsLine::Remark(line.to_owned()));
                 continue;
             };
             change(&mut lines, &host.ip, |known| {
@@ -47,17 +47,17 @@ impl Hosts {
                 known.comment = host.comment.or(known.comment.take());
             });
         }
-        Hosts { text, lines }
+        HostsFile { text, lines }
     }
 
-    pub fn addresses(&self) -> impl Iterator<Item = &Host> {
+    pub fn addresses(&self) -> impl Iterator<Item = &HostEntry> {
         self.lines.iter().filter_map(|line| match line {
-            Line::Host(host) => Some(host),
-            Line::Remark(_) => None,
+            HostsLine::Host(host) => Some(host),
+            HostsLine::Remark(_) => None,
         })
     }
 
-    pub fn get(&self, ip: &str) -> Option<&Host> {
+    pub fn get(&self, ip: &str) -> Option<&HostEntry> {
         self.addresses().find(|host| host.ip == ip)
     }
 
@@ -84,7 +84,7 @@ impl Hosts {
             }
             text += &line;
         }
-        *self = Hosts::new(text);
+        *self = HostsFile::new(text);
     }
 
     /// Takes a name from the lines of an address. Other lines stay as they are.
@@ -101,12 +101,12 @@ impl Hosts {
                 None => format!("{ip}\t\t{names}\n"),
             }
         });
-        *self = Hosts::new(text);
+        *self = HostsFile::new(text);
     }
 
     /// The text with each line that names a host made anew.
-    fn each(&self, mut new: impl FnMut(&str, &Host) -> String) -> String {
-        let line = |line: &str| match Host::read(line.trim()) {
+    fn each(&self, mut new: impl FnMut(&str, &HostEntry) -> String) -> String {
+        let line = |line: &str| match HostEntry::read(line.trim()) {
             Some(host) => new(line, &host),
             None => line.to_owned(),
         };
@@ -118,11 +118,11 @@ impl Hosts {
         self.text.clear();
         for line in &self.lines {
             self.text += &match line {
-                Line::Remark(line) => format!("{line}\n"),
+                HostsLine::Remark(line) => format!("{line}\n"),
                 // An address without names means nothing.
-                Line::Host(host) if host.names.is_empty() => String::new(),
-                Line::Host(Host { ip, names, comment: None }) => format!("{ip}\t\t{}\n", names.join(" ")),
-                Line::Host(Host { ip, names, comment: Some(comment) }) => {
+                HostsLine::Host(host) if host.names.is_empty() => String::new(),
+                HostsLine::Host(HostEntry { ip, names, comment: None }) => format!("{ip}\t\t{}\n", names.join(" ")),
+                HostsLine::Host(HostEntry { ip, names, comment: Some(comment) }) => {
                     format!("{ip}\t\t{}\t\t# {comment}\n", names.join(" "))
                 }
             };
@@ -134,27 +134,27 @@ impl Hosts {
     }
 }
 
-impl Host {
+impl HostEntry {
     /// `None` for what is no host: a remark, or nothing.
-    fn read(line: &str) -> Option<Host> {
+    fn read(line: &str) -> Option<HostEntry> {
         let (line, comment) = line.split_once('#').map_or((line, None), |(line, comment)| (line, Some(comment)));
         let mut words = line.split_whitespace().map(str::to_owned);
         let ip = words.next()?;
         let comment = comment.map(str::trim_start).filter(|comment| !comment.is_empty()).map(str::to_owned);
-        Some(Host { ip, names: words.collect(), comment })
+        Some(HostEntry { ip, names: words.collect(), comment })
     }
 }
 
 /// Changes the host of an address, which is made where needed.
-fn change(lines: &mut Vec<Line>, ip: &str, change: impl FnOnce(&mut Host)) {
+fn change(lines: &mut Vec<HostsLine>, ip: &str, change: impl FnOnce(&mut HostEntry)) {
     let known = lines.iter_mut().find_map(|line| match line {
-        Line::Host(host) if host.ip == ip => Some(host),
+        HostsLine::Host(host) if host.ip == ip => Some(host),
         _ => None,
     });
     if let Some(host) = known {
         return change(host);
     }
-    let mut host = Host { ip: ip.to_owned(), names: Vec::new(), comment: None };
+    let mut host = HostEntry { ip: ip.to_owned(), names: Vec::new(), comment: None };
     change(&mut host);
-    lines.push(Line::Host(host));
+    lines.push(HostsLine::Host(host));
 }

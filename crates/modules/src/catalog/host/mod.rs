@@ -5,7 +5,7 @@ mod lines;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use self::lines::Hosts;
+use self::lines::HostsFile;
 use super::file::Flag;
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::Result;
@@ -34,7 +34,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let (path, mut hosts) = Hosts::read(machine)?;
+        let (path, mut hosts) = HostsFile::read(machine)?;
         let name = &self.name;
         let wanted = self.comment.as_deref().filter(|comment| !comment.is_empty());
         let (mut good, mut bad) = (Vec::new(), false);
@@ -130,7 +130,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let (path, mut hosts) = Hosts::read(machine)?;
+        let (path, mut hosts) = HostsFile::read(machine)?;
         let name = &self.name;
         let (mut would, mut done) = (Vec::new(), Vec::new());
         let (mut absent, mut changed) = (false, false);
@@ -179,7 +179,7 @@ pub struct Only {
 
 impl State for Only {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let (path, mut hosts) = Hosts::read(machine)?;
+        let (path, mut hosts) = HostsFile::read(machine)?;
         let ip = &self.name;
         let old = hosts.get(ip).map(|host| host.names.join(" ")).unwrap_or_default();
         let new = self.hostnames.iter().map(|name| name.trim()).collect::<Vec<_>>().join(" ");

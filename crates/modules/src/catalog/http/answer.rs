@@ -1,9 +1,9 @@
-//! [`Answer`]: what a web server said, in the form that Salt gives.
+//! [`HttpResponse`]: what a web server said, in the form that Salt gives.
 
 use rocksalt_core::{Map, Value, json, yaml};
 
 #[derive(Default)]
-pub struct Answer {
+pub struct HttpResponse {
     /// 0: there was none.
     pub status: u16,
     pub headers: Vec<(String, String)>,
@@ -13,7 +13,7 @@ pub struct Answer {
 }
 
 /// What of an answer is wanted.
-pub struct Show<'a> {
+pub struct ResponseParts<'a> {
     pub status: bool,
     pub headers: bool,
     pub text: bool,
@@ -21,8 +21,8 @@ pub struct Show<'a> {
     pub decode: Option<&'a str>,
 }
 
-impl Answer {
-    pub fn new(status: u16, head: &str, body: Vec<u8>, raise: bool) -> Answer {
+impl HttpResponse {
+    pub fn new(status: u16, head: &str, body: Vec<u8>, raise: bool) -> HttpResponse {
         // Of several, after being sent elsewhere, the last one counts.
         let start = head.rfind("HTTP/").unwrap_or(0);
         let mut lines = head[start..].lines();
@@ -31,7 +31,7 @@ impl Answer {
         let pair =
             |line: &str| line.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
         let error = (raise && status >= 400).then(|| format!("HTTP {status}: {reason}"));
-        Answer { status, headers: lines.filter_map(pair).collect(), body, error }
+        HttpResponse { status, headers: lines.filter_map(pair).collect(), body, error }
     }
 
     pub fn text(&self) -> String {
@@ -39,7 +39,7 @@ impl Answer {
     }
 
     /// As `http.query` gives it.
-    pub fn shown(&self, show: &Show<'_>) -> Map {
+    pub fn shown(&self, show: &ResponseParts<'_>) -> Map {
         let mut shown = Map::new();
         if let Some(error) = &self.error {
             if self.status != 0 {

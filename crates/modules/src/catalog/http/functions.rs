@@ -4,8 +4,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::Function;
-use super::answer::{Answer, Show};
-use super::request::{Request, RequestArguments};
+use super::answer::{HttpResponse, ResponseParts};
+use super::request::{HttpRequest, RequestArguments};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -49,8 +49,12 @@ impl Function for Query {
             let path = super::super::file::absolute(machine, path)?;
             machine.write(&path, &answer.body, None).map_err(|error| Error::io("write", &path, &error))?;
         }
-        let show =
-            Show { status: self.status, headers: self.headers, text: self.text, decode: request.decode.as_deref() };
+        let show = ResponseParts {
+            status: self.status,
+            headers: self.headers,
+            text: self.text,
+            decode: request.decode.as_deref(),
+        };
         let mut shown = answer.shown(&show);
         if self.test {
             shown.insert("test", true);
@@ -88,8 +92,12 @@ impl Function for WaitForSuccessfulQuery {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let request = self.request.request(machine, &self.url)?;
         let answer = wait(machine, &request, self.wait_for, self.request_interval, &|answer| answer.error.is_none())?;
-        let show =
-            Show { status: self.status, headers: self.headers, text: self.text, decode: request.decode.as_deref() };
+        let show = ResponseParts {
+            status: self.status,
+            headers: self.headers,
+            text: self.text,
+            decode: request.decode.as_deref(),
+        };
         Ok(answer.shown(&show))
     }
 
@@ -101,11 +109,11 @@ impl Function for WaitForSuccessfulQuery {
 /// Repeats the request until a response is good or the time is over; returns the last one.
 pub fn wait(
     machine: &dyn Probe,
-    request: &Request,
+    request: &HttpRequest,
     seconds: Option<f64>,
     interval: Option<f64>,
-    good: &dyn Fn(&Answer) -> bool,
-) -> Result<Answer> {
+    good: &dyn Fn(&HttpResponse) -> bool,
+) -> Result<HttpResponse> {
     let start = machine.now();
     loop {
         let answer = request.send(machine)?;

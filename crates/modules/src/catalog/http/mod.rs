@@ -5,8 +5,8 @@ mod functions;
 mod request;
 mod states;
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<functions::Query>(), entry::<functions::WaitForSuccessfulQuery>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<functions::Query>(), entry::<functions::WaitForSuccessfulQuery>()];
 
 pub const STATES: &[StateEntry] = &[state::<states::Query>(), state::<states::WaitForSuccessfulQuery>()];

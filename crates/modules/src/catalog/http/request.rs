@@ -1,10 +1,10 @@
-//! [`Request`]: what is asked, and how curl or wget is told.
+//! [`HttpRequest`]: what is asked, and how curl or wget is told.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::arguments;
 
 use super::super::file::Flag;
-use super::answer::Answer;
+use super::answer::HttpResponse;
 use crate::machine::{Command, Output, Probe, Template};
 use crate::text::words;
 use crate::{Error, Result};
@@ -64,8 +64,8 @@ pub struct RequestArguments {
 }
 
 impl RequestArguments {
-    pub fn request(&self, machine: &dyn Probe, url: &str) -> Result<Request> {
-        let mut request = Request::new(url)?;
+    pub fn request(&self, machine: &dyn Probe, url: &str) -> Result<HttpRequest> {
+        let mut request = HttpRequest::new(url)?;
         request.method = self.method.clone().unwrap_or_else(|| "GET".into()).to_uppercase();
         request.params(&self.params);
         request.data(&self.data);
@@ -93,7 +93,7 @@ impl RequestArguments {
 }
 
 /// A request.
-pub struct Request {
+pub struct HttpRequest {
     pub url: String,
     pub method: String,
     pub body: Option<Vec<u8>>,
@@ -109,14 +109,14 @@ pub struct Request {
     pub decode: Option<String>,
 }
 
-impl Request {
-    pub fn new(url: &str) -> Result<Request> {
+impl HttpRequest {
+    pub fn new(url: &str) -> Result<HttpRequest> {
         let known = url.starts_with("http://") || url.starts_with("https://");
         if !known || url.contains(char::is_control) {
             return Err(Error::arguments(format!("'{}' is no address of a web server", url.escape_debug()))
                 .hint("begin with http:// or https://"));
         }
-        Ok(Request {
+        Ok(HttpRequest {
             url: url.to_owned(),
             method: "GET".into(),
             body: None,
@@ -164,7 +164,7 @@ impl Request {
     }
 
     /// Asks. Whatever the server says is an answer; that there is none is one too.
-    pub fn send(&self, machine: &dyn Probe) -> Result<Answer> {
+    pub fn send(&self, machine: &dyn Probe) -> Result<HttpResponse> {
         let curl = Command { stdin: Some(self.settings().into_bytes()), ..Command::new(["curl", "--config", "-"]) };
         match machine.query(&curl) {
             Ok(output) => return Ok(self.by_curl(&output)),
@@ -229,7 +229,7 @@ impl Request {
         lines.join("\n") + "\n"
     }
 
-    fn by_curl(&self, output: &Output) -> Answer {
+    fn by_curl(&self, output: &Output) -> HttpResponse {
         let said = self.redacted(String::from_utf8_lossy(&output.stderr).trim());
         let end = output.stdout.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
         let numbers = String::from_utf8_lossy(output.stdout.get(end..).unwrap_or_default()).trim().to_owned();
@@ -237,20 +237,22 @@ impl Request {
         let code: u16 = code.parse().unwrap_or(0);
         let length = length.parse::<usize>().unwrap_or(0).min(end);
         if code == 0 || !output.success() {
-            return Answer { error: Some(said), ..Answer::default() };
+            return HttpResponse { error: Some(said), ..HttpResponse::default() };
         }
         let head = String::from_utf8_lossy(&output.stdout[..length]).into_owned();
-        Answer::new(code, &head, output.stdout[length..end].to_vec(), self.raise)
+        HttpResponse::new(code, &head, output.stdout[length..end].to_vec(), self.raise)
     }
 
-    fn by_wget(&self, output: &Output) -> Answer {
+    fn by_wget(&self, output: &Output) -> HttpResponse {
         let head = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = head.lines().map(str::trim).collect();
         let start = lines.iter().rposition(|line| line.starts_with("HTTP/"));
         let code = start.and_then(|at| lines[at].split_whitespace().nth(1)).and_then(|code| code.parse().ok());
         match (start, code) {
-            (Some(at), Some(code)) => Answer::new(code, &lines[at..].join("\n"), output.stdout.clone(), self.raise),
-            _ => Answer { error: Some(self.redacted(head.trim())), ..Answer::default() },
+            (Some(at), Some(code)) => {
+                HttpResponse::new(code, &lines[at..].join("\n"), output.stdout.clone(), self.raise)
+            }
+            _ => HttpResponse { error: Some(self.redacted(head.trim())), ..HttpResponse::default() },
         }
     }
 
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn nothing_secret_is_an_argument() {
-        let mut request = Request::new("https://example.com/x").expect("an address");
+        let mut request = HttpRequest::new("https://example.com/x").expect("an address");
         request.login = Some(("me".into(), "hunt\"er2".into()));
         request.params(&yaml::parse("{a: 'b c', d: 1}").expect("YAML"));
         request.data(&yaml::parse("{x: 'ü&'}").expect("YAML"));
@@ -352,12 +354,12 @@ mod tests {
             assert!(settings.lines().any(|known| known == line), "{line}\n{settings}");
         }
         assert_eq!(request.redacted("bad login hunt\"er2"), "bad login <redacted>");
-        assert!(Request::new("ftp://x").is_err() && Request::new("--help").is_err());
+        assert!(HttpRequest::new("ftp://x").is_err() && HttpRequest::new("--help").is_err());
     }
 
     #[test]
     fn answers_are_taken_apart() {
-        let request = Request::new("http://x/").expect("an address");
+        let request = HttpRequest::new("http://x/").expect("an address");
         let output =
             Output { stdout: b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nhello\nworld\n200 25".to_vec(), ..Output::default() };
         let answer = request.by_curl(&output);

@@ -5,9 +5,9 @@ use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_macros::state;
 
 use super::super::{Decision, State, Step, Touches, Verdict};
-use super::answer::{Answer, Show};
+use super::answer::{HttpResponse, ResponseParts};
 use super::functions::wait;
-use super::request::{Request, RequestArguments};
+use super::request::{HttpRequest, RequestArguments};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -54,7 +54,7 @@ impl State for Query {
         self.request.request(machine, &self.name)?;
         let answer = match &self.test_url {
             Some(url) if step.test => self.request.request(machine, url)?.send(machine)?,
-            _ => Answer { error: Some(String::new()), ..Answer::default() },
+            _ => HttpResponse { error: Some(String::new()), ..HttpResponse::default() },
         };
         let (_, mut comment) = check.judge(&answer)?;
         comment += " (TEST MODE";
@@ -121,14 +121,14 @@ impl State for WaitForSuccessfulQuery {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         self.request.request(machine, &self.name)?;
-        let (_, comment) = check.judge(&Answer { error: Some(String::new()), ..Answer::default() })?;
+        let (_, comment) = check.judge(&HttpResponse { error: Some(String::new()), ..HttpResponse::default() })?;
         Ok(Decision::Change(Plan::default(), Verdict::would(comment + " (TEST MODE)")))
     }
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let check = ResponseCheck::new(&self.wanted, &self.match_type, &self.status, &self.status_type);
         let request = self.request.request(machine, &self.name)?;
-        let good = |answer: &Answer| check.judge(answer).is_ok_and(|(good, _)| good);
+        let good = |answer: &HttpResponse| check.judge(answer).is_ok_and(|(good, _)| good);
         let answer = wait(machine, &request, self.wait_for, self.request_interval, &good)?;
         verdict(&check, &request, &answer)
     }
@@ -138,7 +138,7 @@ impl State for WaitForSuccessfulQuery {
     }
 }
 
-fn verdict(check: &ResponseCheck<'_>, request: &Request, answer: &Answer) -> Result<Verdict> {
+fn verdict(check: &ResponseCheck<'_>, request: &HttpRequest, answer: &HttpResponse) -> Result<Verdict> {
     let (good, mut comment) = check.judge(answer)?;
     // Salt says nothing of why.
     if let Some(error) = answer.error.as_ref().filter(|_| !good && answer.status == 0) {
@@ -148,7 +148,7 @@ fn verdict(check: &ResponseCheck<'_>, request: &Request, answer: &Answer) -> Res
     if !request.verify {
         verdict = verdict.warning(format!("The certificate of {} was not checked.", request.shown()));
     }
-    let show = Show { status: true, headers: false, text: true, decode: request.decode.as_deref() };
+    let show = ResponseParts { status: true, headers: false, text: true, decode: request.decode.as_deref() };
     verdict.further.insert("data", answer.shown(&show));
     Ok(verdict)
 }
@@ -186,7 +186,7 @@ impl<'a> ResponseCheck<'a> {
     }
 
     /// Whether it is right, and Salt's words.
-    fn judge(&self, answer: &Answer) -> Result<(bool, String)> {
+    fn judge(&self, answer: &HttpResponse) -> Result<(bool, String)> {
         let mut comments = Vec::new();
         let mut good = true;
         let text = if answer.error.is_some() { String::new() } else { answer.text() };
@@ -246,7 +246,7 @@ mod tests {
             ("null", "string", "'4..'", "pcre", false, "Status pattern \"4..\" was not found."),
             ("bye", "string", "404", "string", false, "Match text \"bye\" was not found. Status 404 was not found."),
         ];
-        let answer = Answer::new(200, "HTTP/1.1 200 OK\r\n", b"hello".to_vec(), true);
+        let answer = HttpResponse::new(200, "HTTP/1.1 200 OK\r\n", b"hello".to_vec(), true);
         for (text, text_kind, status, status_kind, good, comment) in cases {
             let (text, status) = (yaml::parse(text).expect("YAML"), yaml::parse(status).expect("YAML"));
             let check = ResponseCheck { text: &text, text_kind, status: &status, status_kind };

@@ -7,7 +7,7 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use self::text::{Ini, Section};
+use self::text::{Ini, OptionSection};
 use super::file::Flag;
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::catalog::{Action, Plan};
@@ -84,7 +84,7 @@ impl State for OptionsPresent {
                     of_section.extend(self.set(section, &options, &place, &mut comment));
                 }
                 None => {
-                    let mut section = Section::default();
+                    let mut section = OptionSection::default();
                     self.set(&mut section, &options, &place, &mut comment);
                     of_section.insert("before", Value::Null);
                     of_section.insert("after", plain(&section));
@@ -109,7 +109,7 @@ impl OptionsPresent {
         self.sections.get(name).is_some_and(|body| body.as_map().is_some())
     }
 
-    fn set(&self, section: &mut Section, options: &[(String, String)], place: &str, comment: &mut String) -> Map {
+    fn set(&self, section: &mut OptionSection, options: &[(String, String)], place: &str, comment: &mut String) -> Map {
         let mut changes = Map::new();
         for (key, value) in options {
             let old = section.get(key).map(str::to_owned);
@@ -220,7 +220,7 @@ impl State for SectionsPresent {
             comment.push_str(&format!("Created new section {name}.\n"));
             let new = [("before".into(), Value::Null), ("after".into(), Map::new().into())];
             changes.insert(name.as_str(), Map::from_iter(new));
-            ini.sections.push((name.clone(), Section::default()));
+            ini.sections.push((name.clone(), OptionSection::default()));
         }
         Ok(finish(&self.name, old, ini.write(&self.separator, false), changes.clone(), dry(comment, &changes)))
     }
@@ -299,13 +299,13 @@ fn texts<'a>(options: impl Iterator<Item = (&'a Value, &'a Value)>) -> Vec<(Stri
 }
 
 /// Takes out what isn't requested.
-fn removed(section: &mut Section, wanted: &[(String, String)]) -> Vec<(String, String)> {
+fn removed(section: &mut OptionSection, wanted: &[(String, String)]) -> Vec<(String, String)> {
     let strange: Vec<String> = section.options().map(|(key, _)| key.to_owned()).collect();
     let strange = strange.into_iter().filter(|key| !wanted.iter().any(|(wanted, _)| wanted == key));
     strange.filter_map(|key| Some((key.clone(), section.remove(&key)?))).collect()
 }
 
-fn plain(section: &Section) -> Map {
+fn plain(section: &OptionSection) -> Map {
     section.options().map(|(key, value)| (key.into(), value.into())).collect()
 }
 

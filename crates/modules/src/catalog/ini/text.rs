@@ -3,15 +3,15 @@
 /// Options and comments in their order, and the sections behind them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ini {
-    pub top: Section,
-    pub sections: Vec<(String, Section)>,
+    pub top: OptionSection,
+    pub sections: Vec<(String, OptionSection)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Section(Vec<Entry>);
+pub struct OptionSection(Vec<IniEntry>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
+enum IniEntry {
     Option(String, String),
     /// A comment, or a line that says nothing.
     Remark(String),
@@ -37,12 +37,12 @@ impl Ini {
     }
 
     fn take(&mut self, name: Option<String>, lines: &[&str], separator: &str) {
-        let section = Section::parse(lines, separator);
+        let section = OptionSection::parse(lines, separator);
         match name {
             None => self.top = section,
             Some(name) => match self.section(&name) {
                 Some(known) => section.0.into_iter().for_each(|entry| match entry {
-                    Entry::Option(key, value) => {
+                    IniEntry::Option(key, value) => {
                         known.set(&key, &value, separator);
                     }
                     remark => known.0.push(remark),
@@ -52,7 +52,7 @@ impl Ini {
         }
     }
 
-    pub fn section(&mut self, name: &str) -> Option<&mut Section> {
+    pub fn section(&mut self, name: &str) -> Option<&mut OptionSection> {
         self.sections.iter_mut().find(|(known, _)| known == name).map(|(_, section)| section)
     }
 
@@ -70,21 +70,21 @@ impl Ini {
     }
 }
 
-impl Section {
-    fn parse(lines: &[&str], separator: &str) -> Section {
-        let mut section = Section::default();
+impl OptionSection {
+    fn parse(lines: &[&str], separator: &str) -> OptionSection {
+        let mut section = OptionSection::default();
         let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(lines.len());
         let last = lines.iter().rposition(|line| !line.is_empty()).map_or(first, |last| last + 1);
         let mut indent = String::new();
         for line in &lines[first..last] {
             let bare = line.trim_start();
             if bare.starts_with(['#', ';']) {
-                section.0.push(Entry::Remark((*line).to_owned()));
+                section.0.push(IniEntry::Remark((*line).to_owned()));
                 continue;
             }
             let blanks = line[..line.len() - bare.len()].replace('\t', "    ");
             if blanks > indent
-                && let Some(Entry::Option(_, value) | Entry::Remark(value)) = section.0.last_mut()
+                && let Some(IniEntry::Option(_, value) | IniEntry::Remark(value)) = section.0.last_mut()
             {
                 value.push('\n');
                 value.push_str(line);
@@ -95,7 +95,7 @@ impl Section {
                     indent = blanks;
                     section.set(key, value, separator);
                 }
-                None => section.0.push(Entry::Remark((*line).to_owned())),
+                None => section.0.push(IniEntry::Remark((*line).to_owned())),
             }
         }
         section
@@ -104,8 +104,8 @@ impl Section {
     /// Options and their values.
     pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|entry| match entry {
-            Entry::Option(key, value) => Some((key.as_str(), value.as_str())),
-            Entry::Remark(_) => None,
+            IniEntry::Option(key, value) => Some((key.as_str(), value.as_str())),
+            IniEntry::Remark(_) => None,
         })
     }
 
@@ -115,15 +115,15 @@ impl Section {
 
     /// Sets an option; one that is commented out gets its place.
     pub fn set(&mut self, key: &str, value: &str, separator: &str) {
-        let entry = Entry::Option(key.to_owned(), value.to_owned());
-        let is = |known: &Entry| matches!(known, Entry::Option(known, _) if known == key);
-        let commented = |known: &Entry| match known {
-            Entry::Remark(line) => {
+        let entry = IniEntry::Option(key.to_owned(), value.to_owned());
+        let is = |known: &IniEntry| matches!(known, IniEntry::Option(known, _) if known == key);
+        let commented = |known: &IniEntry| match known {
+            IniEntry::Remark(line) => {
                 let bare = line.trim_start_matches('#').trim_start();
                 line.trim_start().starts_with(['#', ';'])
                     && option(bare, separator).is_some_and(|(found, _)| found == key)
             }
-            Entry::Option(..) => false,
+            IniEntry::Option(..) => false,
         };
         match self.0.iter().position(is).or_else(|| self.0.iter().position(commented)) {
             Some(place) => self.0[place] = entry,
@@ -132,10 +132,10 @@ impl Section {
     }
 
     pub fn remove(&mut self, key: &str) -> Option<String> {
-        let place = self.0.iter().position(|entry| matches!(entry, Entry::Option(known, _) if known == key))?;
+        let place = self.0.iter().position(|entry| matches!(entry, IniEntry::Option(known, _) if known == key))?;
         match self.0.remove(place) {
-            Entry::Option(_, value) => Some(value),
-            Entry::Remark(_) => None,
+            IniEntry::Option(_, value) => Some(value),
+            IniEntry::Remark(_) => None,
         }
     }
 
@@ -143,8 +143,8 @@ impl Section {
         self.0
             .iter()
             .map(|entry| match entry {
-                Entry::Option(key, value) => format!("{key}{sign}{value}\n"),
-                Entry::Remark(line) => format!("{line}\n"),
+                IniEntry::Option(key, value) => format!("{key}{sign}{value}\n"),
+                IniEntry::Remark(line) => format!("{line}\n"),
             })
             .collect()
     }

@@ -9,11 +9,11 @@ mod rules;
 mod saved;
 mod tables;
 
-use super::{Entry, StateEntry, Thing, Touches, entry, state};
+use super::{CatalogFunction, StateEntry, Thing, Touches, entry, state};
 use crate::Result;
 use crate::machine::Probe;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<change_functions::Append>(),
     entry::<functions::BuildRule>(),
     entry::<functions::Check>(),

@@ -34,11 +34,11 @@ impl Rule {
 }
 
 /// A part of a rule: as it is shown, and its words.
-type Piece = (String, Vec<String>);
+type RulePart = (String, Vec<String>);
 
 struct Builder {
     arguments: Map,
-    pieces: Vec<Piece>,
+    pieces: Vec<RulePart>,
 }
 
 impl Builder {
@@ -157,7 +157,7 @@ impl Builder {
     }
 }
 
-fn piece(text: &str) -> Result<Piece> {
+fn piece(text: &str) -> Result<RulePart> {
     let rule = Rule::parse(text)?;
     Ok((rule.text, rule.words))
 }

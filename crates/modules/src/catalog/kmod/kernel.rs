@@ -7,7 +7,7 @@ use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
 
 /// A line of `/proc/modules`.
-pub struct Module {
+pub struct KernelModule {
     pub name: String,
     pub size: String,
     pub users: String,
@@ -15,13 +15,13 @@ pub struct Module {
 }
 
 /// As the kernel has them, the last loaded first.
-pub fn modules(machine: &dyn Probe) -> Vec<Module> {
+pub fn modules(machine: &dyn Probe) -> Vec<KernelModule> {
     let text = look::text(machine, "/proc/modules").unwrap_or_default();
     let module = |line: &str| {
         let mut words = line.split_whitespace().map(str::to_owned);
         let (name, size, users, by) = (words.next()?, words.next()?, words.next()?, words.next()?);
         let used_by = by.split(',').filter(|name| !matches!(*name, "" | "-")).map(str::to_owned).collect();
-        Some(Module { name, size, users, used_by })
+        Some(KernelModule { name, size, users, used_by })
     };
     text.lines().filter_map(module).collect()
 }

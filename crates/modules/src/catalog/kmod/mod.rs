@@ -10,11 +10,11 @@ use rocksalt_macros::function;
 pub use states::STATES;
 
 use super::file::Flag;
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Available>(),
     entry::<CheckAvailable>(),
     entry::<IsLoaded>(),
@@ -116,7 +116,7 @@ impl Function for Lsmod {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let shown = |module: kernel::Module| {
+        let shown = |module: kernel::KernelModule| {
             let mut map = Map::new();
             map.insert("size", module.size);
             map.insert("module", module.name);

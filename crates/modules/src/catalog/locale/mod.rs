@@ -4,9 +4,9 @@ mod available;
 mod states;
 mod system;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<available::Avail>(),
     entry::<available::GenLocale>(),
     entry::<system::GetLocale>(),

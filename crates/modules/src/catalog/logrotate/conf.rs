@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
 const SCRIPTS: [&str; 5] = ["firstaction", "lastaction", "prerotate", "postrotate", "preremove"];
@@ -46,8 +46,7 @@ impl Conf {
         let includes: Vec<String> =
             conf.settings.iter().filter(|one| one.key == "include").map(|one| one.value.to_string()).collect();
         for include in includes.into_iter().filter(|_| depth < DEPTH) {
-            let is_file =
-                |path: &str| matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == Kind::File);
+            let is_file = |path: &str| matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == FileKind::File);
             let names = match is_file(&include) {
                 true => vec![String::new()],
                 false => machine.list(Path::new(&include)).map_err(|error| Error::io("list", &include, &error))?,

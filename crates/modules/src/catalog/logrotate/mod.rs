@@ -9,12 +9,12 @@ use rocksalt_macros::{function, state};
 
 use self::conf::{Conf, number};
 use super::file::followed;
-use super::{Decision, Entry, Function, State, StateEntry, Step, Thing, Touches, Verdict, entry, state};
+use super::{CatalogFunction, Decision, Function, State, StateEntry, Step, Thing, Touches, Verdict, entry, state};
 use crate::catalog::{Action, Plan};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<Get>(), entry::<SetFunction>(), entry::<ShowConf>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<Get>(), entry::<SetFunction>(), entry::<ShowConf>()];
 
 pub const STATES: &[StateEntry] = &[state::<Set>()];
 

@@ -7,9 +7,9 @@ mod physical;
 mod show;
 mod volumes;
 
-use super::{Entry, StateEntry, Thing, Touches, entry, state};
+use super::{CatalogFunction, StateEntry, Thing, Touches, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Fullversion>(),
     entry::<functions::Lvcreate>(),
     entry::<functions::Lvdisplay>(),

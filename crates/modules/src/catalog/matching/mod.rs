@@ -3,9 +3,9 @@
 mod table;
 mod target;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<target::Compound>(),
     entry::<table::FilterBy>(),
     entry::<target::Glob>(),

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// A mount.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mount {
+pub struct ActiveMount {
     pub id: String,
     pub parent: String,
     /// `major:minor`, which is the file system's own.
@@ -28,23 +28,23 @@ pub struct Mount {
 }
 
 /// All mounts, in the order of mounting: at one place, the last one counts.
-pub fn all(machine: &dyn Probe) -> Result<Vec<Mount>> {
+pub fn all(machine: &dyn Probe) -> Result<Vec<ActiveMount>> {
     let text = look::text(machine, "/proc/self/mountinfo")
         .ok_or_else(|| Error::failed("File not readable /proc/self/mountinfo"))?;
     Ok(text.lines().filter_map(read).collect())
 }
 
 /// What is mounted at a place.
-pub fn at<'a>(mounts: &'a [Mount], point: &str) -> Option<&'a Mount> {
+pub fn at<'a>(mounts: &'a [ActiveMount], point: &str) -> Option<&'a ActiveMount> {
     mounts.iter().rev().find(|mount| mount.point == point)
 }
 
 /// The mount that a path lies in.
-pub fn above<'a>(mounts: &'a [Mount], path: &str) -> Option<&'a Mount> {
+pub fn above<'a>(mounts: &'a [ActiveMount], path: &str) -> Option<&'a ActiveMount> {
     Path::new(path).ancestors().find_map(|path| at(mounts, &path.to_string_lossy()))
 }
 
-fn read(line: &str) -> Option<Mount> {
+fn read(line: &str) -> Option<ActiveMount> {
     let (before, after) = line.split_once(" - ")?;
     let mut words = before.split(' ');
     let mut next = || words.next().map(unescaped);
@@ -53,7 +53,7 @@ fn read(line: &str) -> Option<Mount> {
     let (fstype, device) = (words.next()?, words.next()?);
     let split = |text: &str| text.split(',').map(str::to_owned).collect();
     let super_options = split(&words.next().unwrap_or_default());
-    Some(Mount { id, parent, number, root, point, options: split(&options), fstype, device, super_options })
+    Some(ActiveMount { id, parent, number, root, point, options: split(&options), fstype, device, super_options })
 }
 
 pub fn escaped(word: &str) -> String {
@@ -62,7 +62,7 @@ pub fn escaped(word: &str) -> String {
         .fold(word.to_owned(), |word, (letter, code)| word.replace(letter, code))
 }
 
-impl Mount {
+impl ActiveMount {
     /// As Salt's `mount.active` gives it.
     pub fn data(&self, extended: bool) -> Map {
         let list = |options: &[String]| Value::List(options.iter().map(|option| option.as_str().into()).collect());

@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::super::file::Flag;
 use super::super::tool;
 use super::super::{Decision, State, Step, Touches, Verdict};
-use super::fstab::{Change, Line, MatchOn, Table};
+use super::fstab::{FstabChange, FstabLine, FstabTable, MatchOn};
 use super::mounting::MountRequest;
 use super::{fstab_path, listed, touches, trimmed};
 use crate::catalog::{Action, Plan};
@@ -63,12 +63,12 @@ impl State for FstabPresent {
             let by = self.mount_by.as_deref().unwrap_or_default();
             return Ok(Decision::Settled(Verdict::bad(format!("Device {name} cannot be converted to {by}"))));
         };
-        let table = match Table::read(machine, config) {
+        let table = match FstabTable::read(machine, config) {
             Ok(table) => table,
             Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
         };
         let options = listed(&self.fs_mntops);
-        let line = Line {
+        let line = FstabLine {
             device,
             name: place.to_owned(),
             fstype: self.fs_vfstype.clone(),
@@ -78,19 +78,19 @@ impl State for FstabPresent {
         };
         let (change, text) = table.with(&line, &on, self.not_change.0);
         let (done, would) = match change {
-            Change::Present => {
+            FstabChange::Present => {
                 let is = if step.test { "is" } else { "was" };
                 return Ok(Decision::Settled(Verdict::good(format!("{place} entry {is} already in {config}."))));
             }
-            Change::New => {
+            FstabChange::New => {
                 (format!("{place} entry added in {config}."), format!("{place} entry will be written in {config}."))
             }
-            Change::Update => {
+            FstabChange::Update => {
                 (format!("{place} entry updated in {config}."), format!("{place} entry will be updated in {config}."))
             }
         };
         let plan = Plan::new(Verdict::good(&done).change("persist", change.word())).write(config, text);
-        if change != Change::New || !self.mount.0 {
+        if change != FstabChange::New || !self.mount.0 {
             return Ok(plan.announced(would));
         }
         let mut plan = plan
@@ -137,7 +137,7 @@ impl State for FstabAbsent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (config, place) = (&self.config, trimmed(&self.fs_file));
         let device = named_by(machine, &self.name, self.mount_by.as_deref())?;
-        let table = Table::read(machine, config).ok();
+        let table = FstabTable::read(machine, config).ok();
         match table.and_then(|table| table.without(place, device.as_deref())) {
             None => Ok(Decision::Settled(Verdict::good(format!("{place} entry is already missing in {config}.")))),
             Some(text) => {

@@ -9,13 +9,13 @@ use crate::machine::Probe;
 use crate::text::octal::unescaped;
 use crate::{Error, Result};
 
-pub struct Table {
+pub struct FstabTable {
     text: String,
 }
 
 /// A line that mounts something.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct FstabLine {
     pub device: String,
     pub name: String,
     pub fstype: String,
@@ -26,19 +26,19 @@ pub struct Line {
 
 /// What setting an entry means.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
+pub enum FstabChange {
     Present,
     New,
     Update,
 }
 
-impl Change {
+impl FstabChange {
     /// Salt's word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Change::Present => "present",
-            Change::New => "new",
-            Change::Update => "change",
+            FstabChange::Present => "present",
+            FstabChange::New => "new",
+            FstabChange::Update => "change",
         }
     }
 }
@@ -85,9 +85,9 @@ impl MatchOn {
     }
 }
 
-impl Line {
+impl FstabLine {
     /// `None` for remarks and whatever else is no entry.
-    fn read(line: &str) -> Option<Line> {
+    fn read(line: &str) -> Option<FstabLine> {
         if line.starts_with('#') {
             return None;
         }
@@ -96,7 +96,14 @@ impl Line {
             return None;
         }
         let word = |index: usize| words.get(index).map_or("0".into(), |word| unescaped(word));
-        Some(Line { device: word(0), name: word(1), fstype: word(2), options: word(3), dump: word(4), pass: word(5) })
+        Some(FstabLine {
+            device: word(0),
+            name: word(1),
+            fstype: word(2),
+            options: word(3),
+            dump: word(4),
+            pass: word(5),
+        })
     }
 
     fn write(&self) -> String {
@@ -120,17 +127,17 @@ impl Line {
         }
     }
 
-    fn agrees(&self, other: &Line, keys: &[impl AsRef<str>]) -> bool {
+    fn agrees(&self, other: &FstabLine, keys: &[impl AsRef<str>]) -> bool {
         keys.iter().all(|key| self.get(key.as_ref()) == other.get(key.as_ref()))
     }
 }
 
-impl Table {
+impl FstabTable {
     /// An error if there is no such file: mounting without it would not survive a boot.
-    pub fn read(machine: &dyn Probe, path: &str) -> Result<Table> {
+    pub fn read(machine: &dyn Probe, path: &str) -> Result<FstabTable> {
         match machine.read(Path::new(path)) {
             Ok(content) => String::from_utf8(content)
-                .map(|text| Table { text })
+                .map(|text| FstabTable { text })
                 .map_err(|_| Error::failed(format!("{path} is no text in UTF-8; nothing was changed"))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(Error::failed(format!("Bad config file \"{path}\"")))
@@ -139,33 +146,34 @@ impl Table {
         }
     }
 
-    pub fn lines(&self) -> impl Iterator<Item = Line> {
-        self.text.lines().filter_map(Line::read)
+    pub fn lines(&self) -> impl Iterator<Item = FstabLine> {
+        self.text.lines().filter_map(FstabLine::read)
     }
 
     /// The text with an entry put in, and what that means.
-    pub fn with(&self, entry: &Line, on: &MatchOn, keep: bool) -> (Change, String) {
-        let meant: Vec<Line> = self.lines().filter(|line| line.agrees(entry, &on.0)).collect();
+    pub fn with(&self, entry: &FstabLine, on: &MatchOn, keep: bool) -> (FstabChange, String) {
+        let meant: Vec<FstabLine> = self.lines().filter(|line| line.agrees(entry, &on.0)).collect();
         // Of several lines of one device, only the one of this place is meant: Salt makes all of them the same.
         let narrow = meant.len() > 1 && meant.iter().any(|line| line.name == entry.name);
-        let (mut change, mut text) = (Change::New, String::new());
+        let (mut change, mut text) = (FstabChange::New, String::new());
         for old in self.text.split_inclusive('\n') {
-            let hit = Line::read(old).filter(|line| line.agrees(entry, &on.0) && (!narrow || line.name == entry.name));
+            let hit =
+                FstabLine::read(old).filter(|line| line.agrees(entry, &on.0) && (!narrow || line.name == entry.name));
             match hit {
                 Some(line) if keep || line.agrees(entry, &KEYS) => {
-                    change = if change == Change::New { Change::Present } else { change };
+                    change = if change == FstabChange::New { FstabChange::Present } else { change };
                     text += old;
                 }
                 // Another line became the entry already.
-                Some(_) if change == Change::Update => text += old,
+                Some(_) if change == FstabChange::Update => text += old,
                 Some(_) => {
-                    change = Change::Update;
+                    change = FstabChange::Update;
                     text += &entry.write();
                 }
                 None => text += old,
             }
         }
-        if change == Change::New {
+        if change == FstabChange::New {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }
@@ -177,7 +185,8 @@ impl Table {
     /// The text without the entries of a place (and of a device, if one is named); `None` if there are none.
     pub fn without(&self, name: &str, device: Option<&str>) -> Option<String> {
         let gone = |line: &str| {
-            Line::read(line).is_some_and(|line| line.name == name && device.is_none_or(|device| line.device == device))
+            FstabLine::read(line)
+                .is_some_and(|line| line.name == name && device.is_none_or(|device| line.device == device))
         };
         let text: String = self.text.split_inclusive('\n').filter(|line| !gone(line)).collect();
         (text != self.text).then_some(text)
@@ -208,24 +217,24 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn line(device: &str, name: &str, fstype: &str, options: &str) -> Line {
+    fn line(device: &str, name: &str, fstype: &str, options: &str) -> FstabLine {
         let [device, name, fstype, options] = [device, name, fstype, options].map(str::to_owned);
-        Line { device, name, fstype, options, dump: "0".into(), pass: "0".into() }
+        FstabLine { device, name, fstype, options, dump: "0".into(), pass: "0".into() }
     }
 
     #[test]
     fn other_lines_stay_byte_for_byte() {
         let text = "# head\n\n/dev/sda1  /  ext4\tdefaults 0 1   # x\nodd line\ntmpfs /tmp tmpfs rw,size=1m 0 0";
-        let table = Table { text: text.into() };
+        let table = FstabTable { text: text.into() };
         let on = |fstype: &str| MatchOn::new(&Value::Null, fstype).expect("it is known");
         let (change, new) = table.with(&line("/dev/sdb1", "/a b", "xfs", "noatime"), &on("xfs"), false);
-        assert_eq!((change, new), (Change::New, format!("{text}\n/dev/sdb1\t\t/a\\040b\txfs\tnoatime\t0 0\n")));
+        assert_eq!((change, new), (FstabChange::New, format!("{text}\n/dev/sdb1\t\t/a\\040b\txfs\tnoatime\t0 0\n")));
         let (change, new) = table.with(&line("tmpfs", "/tmp", "tmpfs", "size=1m,rw"), &on("tmpfs"), false);
-        assert_eq!((change, new.as_str()), (Change::Present, text));
+        assert_eq!((change, new.as_str()), (FstabChange::Present, text));
         let (change, new) = table.with(&line("tmpfs", "/tmp", "tmpfs", "ro"), &on("tmpfs"), false);
-        assert_eq!(change, Change::Update);
+        assert_eq!(change, FstabChange::Update);
         assert!(new.starts_with(&text[..60]) && new.ends_with("\ntmpfs\t\t/tmp\ttmpfs\tro\t0 0\n"), "{new}");
-        assert_eq!(table.with(&line("tmpfs", "/tmp", "tmpfs", "ro"), &on("tmpfs"), true).0, Change::Present);
+        assert_eq!(table.with(&line("tmpfs", "/tmp", "tmpfs", "ro"), &on("tmpfs"), true).0, FstabChange::Present);
         assert_eq!(table.without("/tmp", None).as_deref(), Some(&text[..text.rfind("tmpfs /tmp").expect("there")]));
         assert_eq!(table.without("/tmp", Some("other")), None);
         assert!(MatchOn::new(&"nose".into(), "xfs").is_err());
@@ -233,9 +242,12 @@ mod tests {
 
     #[test]
     fn two_places_of_one_device_are_two_entries() {
-        let table = Table { text: "/dev/a /one ext4 ro\n/dev/a /two ext4 ro\n".into() };
+        let table = FstabTable { text: "/dev/a /one ext4 ro\n/dev/a /two ext4 ro\n".into() };
         let on = MatchOn::new(&Value::Null, "ext4").expect("it is known");
         let (change, new) = table.with(&line("/dev/a", "/two", "ext4", "rw"), &on, false);
-        assert_eq!((change, new.as_str()), (Change::Update, "/dev/a /one ext4 ro\n/dev/a\t\t/two\text4\trw\t0 0\n"));
+        assert_eq!(
+            (change, new.as_str()),
+            (FstabChange::Update, "/dev/a /one ext4 ro\n/dev/a\t\t/two\text4\trw\t0 0\n")
+        );
     }
 }

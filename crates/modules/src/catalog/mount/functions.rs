@@ -7,7 +7,7 @@ use rocksalt_macros::function;
 
 use super::super::file::{Flag, canonical};
 use super::super::{Function, tool};
-use super::fstab::{Change, Line, MatchOn, Table};
+use super::fstab::{FstabChange, FstabLine, FstabTable, MatchOn};
 use super::{active, fstab_path, listed, trimmed};
 use crate::Result;
 use crate::grains::look;
@@ -53,7 +53,7 @@ impl Function for Fstab {
         if !look::exists(machine, &self.config) {
             return Ok(Map::new());
         }
-        Ok(Table::read(machine, &self.config)?.data())
+        Ok(FstabTable::read(machine, &self.config)?.data())
     }
 }
 
@@ -95,7 +95,7 @@ impl Function for SetFstab {
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
         let on = MatchOn::new(&self.match_on, &self.fstype)?;
-        let line = Line {
+        let line = FstabLine {
             device: self.device,
             name: trimmed(&self.name).to_owned(),
             fstype: self.fstype,
@@ -103,8 +103,8 @@ impl Function for SetFstab {
             dump: self.dump.to_string(),
             pass: self.pass_num.to_string(),
         };
-        let (change, text) = Table::read(machine, &self.config)?.with(&line, &on, self.not_change.0);
-        if change != Change::Present && !self.test.0 {
+        let (change, text) = FstabTable::read(machine, &self.config)?.with(&line, &on, self.not_change.0);
+        if change != FstabChange::Present && !self.test.0 {
             tool::write(machine, &self.config, text.as_bytes(), None)?;
         }
         Ok(change.word())
@@ -131,7 +131,7 @@ impl Function for RmFstab {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        if let Some(text) = Table::read(machine, &self.config)?.without(&self.name, self.device.as_deref()) {
+        if let Some(text) = FstabTable::read(machine, &self.config)?.without(&self.name, self.device.as_deref()) {
             tool::write(machine, &self.config, text.as_bytes(), None)?;
         }
         Ok(true)
@@ -215,7 +215,7 @@ impl Function for GetDeviceFromPath {
     }
 }
 
-fn around(machine: &dyn Probe, path: &str) -> Result<Option<active::Mount>> {
+fn around(machine: &dyn Probe, path: &str) -> Result<Option<active::ActiveMount>> {
     let real = canonical(machine, Path::new(path)).to_string_lossy().into_owned();
     Ok(active::above(&active::all(machine)?, &real).cloned())
 }

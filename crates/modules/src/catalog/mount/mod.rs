@@ -12,9 +12,9 @@ mod unmounted;
 
 use rocksalt_core::Value;
 
-use super::{Entry, StateEntry, Thing, Touches, entry, state};
+use super::{CatalogFunction, StateEntry, Thing, Touches, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Active>(),
     entry::<functions::Fstab>(),
     entry::<functions::GetDeviceFromPath>(),

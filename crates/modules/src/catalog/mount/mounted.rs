@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, State, Step, Touches, Verdict, tool};
-use super::active::{self, Device, Mount};
-use super::fstab::{Change, Line, MatchOn, Table};
+use super::active::{self, ActiveMount, Device};
+use super::fstab::{FstabChange, FstabLine, FstabTable, MatchOn};
 use super::mounting::{self, MountRequest};
 use super::options::{self, Extra};
 use super::{fstab_path, listed, touches, trimmed};
@@ -121,7 +121,7 @@ impl State for Mounted {
         let name = trimmed(&self.name);
         let on = MatchOn::new(&self.match_on, &self.fstype)?;
         let table = match self.persist.0 {
-            true => match Table::read(machine, &self.config) {
+            true => match FstabTable::read(machine, &self.config) {
                 Ok(table) => Some(table),
                 Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
             },
@@ -143,10 +143,10 @@ impl State for Mounted {
             let (told, would) = self.told(change, name);
             finding.comment += told;
             match change {
-                Change::Present if !finding.only => finding.would += told,
-                Change::Present => {}
+                FstabChange::Present if !finding.only => finding.would += told,
+                FstabChange::Present => {}
                 _ => {
-                    finding.changes.insert("persist", if change == Change::New { "new" } else { "update" });
+                    finding.changes.insert("persist", if change == FstabChange::New { "new" } else { "update" });
                     entry = Some(text);
                     if !finding.only {
                         finding.would = format!("{}. {would}", finding.would);
@@ -199,7 +199,7 @@ impl State for Mounted {
 
 impl Mounted {
     /// What is to be done to the mount; as an inner error, the words of why that can't be known.
-    fn look(&self, machine: &dyn Probe, name: &str, table: Option<&Table>) -> Result<Result<Finding, String>> {
+    fn look(&self, machine: &dyn Probe, name: &str, table: Option<&FstabTable>) -> Result<Result<Finding, String>> {
         let mounts = active::all(machine)?;
         let real = canonical(machine, Path::new(name)).to_string_lossy().into_owned();
         let Some(current) = active::at(&mounts, &real) else { return Ok(Ok(self.absent(machine, name))) };
@@ -277,9 +277,9 @@ impl Mounted {
     fn given_up(
         &self,
         machine: &dyn Probe,
-        current: &Mount,
+        current: &ActiveMount,
         name: &str,
-        table: Option<&Table>,
+        table: Option<&FstabTable>,
         wanted: &[String],
         extra: &Extra,
     ) -> Vec<String> {
@@ -334,8 +334,8 @@ impl Mounted {
         }
     }
 
-    fn line(&self, name: &str) -> Line {
-        Line {
+    fn line(&self, name: &str) -> FstabLine {
+        FstabLine {
             device: self.device.clone(),
             name: name.to_owned(),
             fstype: self.fstype.clone(),
@@ -346,17 +346,19 @@ impl Mounted {
     }
 
     /// What is said of the entry, by the run and by the dry run.
-    fn told(&self, change: Change, name: &str) -> (&'static str, String) {
+    fn told(&self, change: FstabChange, name: &str) -> (&'static str, String) {
         let persistent = "needs to be written to the fstab in order to be made persistent.";
         match (change, self.mount.0) {
-            (Change::Present, _) => (". Entry already exists in the fstab.", String::new()),
-            (Change::New, true) => (". Added new entry to the fstab.", format!("{name} is mounted, but {persistent}")),
-            (Change::New, false) => (". Added new entry to the fstab.", format!("{name} {persistent}")),
-            (Change::Update, true) => (
+            (FstabChange::Present, _) => (". Entry already exists in the fstab.", String::new()),
+            (FstabChange::New, true) => {
+                (". Added new entry to the fstab.", format!("{name} is mounted, but {persistent}"))
+            }
+            (FstabChange::New, false) => (". Added new entry to the fstab.", format!("{name} {persistent}")),
+            (FstabChange::Update, true) => (
                 ". Updated the entry in the fstab.",
                 format!("{name} is mounted, but its fstab entry must be updated."),
             ),
-            (Change::Update, false) => {
+            (FstabChange::Update, false) => {
                 (". Updated the entry in the fstab.", format!("The {name} fstab entry must be updated."))
             }
         }
@@ -399,9 +401,9 @@ impl Mounted {
 }
 
 /// Whether a mount shows a path of the file system that the path lies in.
-fn shows(mounts: &[Mount], current: &Mount, path: &str) -> bool {
+fn shows(mounts: &[ActiveMount], current: &ActiveMount, path: &str) -> bool {
     // The path may lie below the mount itself, which then hides it; what counts is where it lay before.
-    let others: Vec<Mount> = mounts.iter().filter(|mount| mount.id != current.id).cloned().collect();
+    let others: Vec<ActiveMount> = mounts.iter().filter(|mount| mount.id != current.id).cloned().collect();
     let Some(under) = active::above(&others, path) else { return false };
     let below = path.strip_prefix(under.point.trim_end_matches('/')).unwrap_or(path);
     let root = format!("{}{below}", under.root.trim_end_matches('/'));

@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::active::{Mount, numbered};
+use super::active::{ActiveMount, numbered};
 use super::listed;
 use crate::machine::Probe;
 
@@ -71,7 +71,13 @@ pub struct Extra {
     pub translated: Map,
 }
 
-pub fn missing(machine: &dyn Probe, mount: &Mount, fstype: &str, wanted: &[String], extra: &Extra) -> Vec<String> {
+pub fn missing(
+    machine: &dyn Probe,
+    mount: &ActiveMount,
+    fstype: &str,
+    wanted: &[String],
+    extra: &Extra,
+) -> Vec<String> {
     let mut missing: Vec<String> = wanted
         .iter()
         .filter_map(|option| {
@@ -111,7 +117,7 @@ fn kilobytes(size: &str) -> Option<u64> {
     }
 }
 
-fn is_fine(mount: &Mount, fstype: &str, option: &str, extra: &Extra) -> bool {
+fn is_fine(mount: &ActiveMount, fstype: &str, option: &str, extra: &Extra) -> bool {
     let key = option.split('=').next().unwrap_or_default();
     let shown = |option: &str| {
         let same = |known: &String| known == option || size_of(known).is_some_and(|size| Some(size) == size_of(option));
@@ -158,7 +164,7 @@ mod tests {
     #[test]
     fn only_what_is_not_so_is_missing() {
         let split = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        let mount = Mount {
+        let mount = ActiveMount {
             id: String::new(),
             parent: String::new(),
             number: String::new(),

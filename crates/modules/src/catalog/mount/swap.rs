@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::file::{Flag, canonical};
 use super::super::{Decision, Function, State, Step, Thing, Touches, Verdict, tool};
-use super::fstab::{Change, Line, MatchOn, Table};
+use super::fstab::{FstabChange, FstabLine, FstabTable, MatchOn};
 use super::fstab_path;
 use crate::catalog::Plan;
 use crate::grains::look;
@@ -53,11 +53,11 @@ impl State for Swap {
         let mut would = if is_on { done.comment.clone() } else { format!("Swap {name} is set to be activated") };
         let mut entry = None;
         if self.persist.0 {
-            let table = match Table::read(machine, &self.config) {
+            let table = match FstabTable::read(machine, &self.config) {
                 Ok(table) => table,
                 Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
             };
-            let line = Line {
+            let line = FstabLine {
                 device: name.clone(),
                 name: "none".into(),
                 fstype: "swap".into(),
@@ -67,9 +67,9 @@ impl State for Swap {
             };
             let (change, text) = table.with(&line, &MatchOn::new(&Value::Null, "swap")?, false);
             let told = match change {
-                Change::Present => None,
-                Change::New => Some(("new", ". Added new entry to the fstab.")),
-                Change::Update => Some(("update", ". Updated the entry in the fstab.")),
+                FstabChange::Present => None,
+                FstabChange::New => Some(("new", ". Added new entry to the fstab.")),
+                FstabChange::Update => Some(("update", ". Updated the entry in the fstab.")),
             };
             if let Some((word, text)) = told {
                 done.changes.insert("persist", word);
@@ -78,7 +78,7 @@ impl State for Swap {
                     would = format!("Swap {name} is set to be added to the fstab and to be activated");
                 }
             }
-            entry = (change != Change::Present).then_some(text);
+            entry = (change != FstabChange::Present).then_some(text);
         }
         if is_on && entry.is_none() {
             return Ok(Decision::Settled(done));

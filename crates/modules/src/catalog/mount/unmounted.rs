@@ -6,7 +6,7 @@ use super::super::file::Flag;
 
 use super::super::{Decision, State, Step, Touches, Verdict};
 use super::active::{self, Device};
-use super::fstab::Table;
+use super::fstab::FstabTable;
 use super::{fstab_path, mounting, touches, trimmed};
 use crate::Result;
 use crate::catalog::{Action, Plan};
@@ -61,7 +61,7 @@ impl State for Unmounted {
             }
         }
         if self.persist.0 {
-            let table = match Table::read(machine, &self.config) {
+            let table = match FstabTable::read(machine, &self.config) {
                 Ok(table) => table,
                 Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
             };

@@ -6,27 +6,27 @@ use super::super::sql::text;
 use super::client::{MysqlFailure, MysqlServer};
 use super::quote;
 use crate::machine::Probe;
-use crate::text::digest::{Kind, raw};
+use crate::text::digest::{DigestAlgorithm, raw};
 use crate::{Error, Result};
 
 /// Which of the two servers it is, and how old.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct ServerVersion {
     pub text: String,
     pub mariadb: bool,
     numbers: Vec<u32>,
 }
 
-impl Version {
-    pub fn ask(machine: &dyn Probe, server: &MysqlServer) -> Result<Version, MysqlFailure> {
+impl ServerVersion {
+    pub fn ask(machine: &dyn Probe, server: &MysqlServer) -> Result<ServerVersion, MysqlFailure> {
         let rows = server.ask(machine, "SELECT VERSION() AS version")?;
-        Ok(Version::new(rows.first().map(|row| text(row, "version")).unwrap_or_default()))
+        Ok(ServerVersion::new(rows.first().map(|row| text(row, "version")).unwrap_or_default()))
     }
 
-    pub fn new(version: &str) -> Version {
+    pub fn new(version: &str) -> ServerVersion {
         let numbers =
             version.split(|letter: char| !letter.is_ascii_digit() && letter != '.').next().unwrap_or_default();
-        Version {
+        ServerVersion {
             text: version.to_owned(),
             mariadb: version.contains("MariaDB"),
             numbers: numbers.split('.').filter_map(|number| number.parse().ok()).collect(),
@@ -80,7 +80,7 @@ pub fn find(machine: &dyn Probe, server: &MysqlServer, user: &str, host: &str) -
 }
 
 /// Whether an account logs in as requested; `None` if nobody can tell.
-pub fn logs_in(account: &Map, login: &AccountLogin<'_>, version: &Version, column: Option<&str>) -> Option<bool> {
+pub fn logs_in(account: &Map, login: &AccountLogin<'_>, version: &ServerVersion, column: Option<&str>) -> Option<bool> {
     let plugin = text(account, "plugin");
     let hash = match column {
         Some(column) => text(account, column),
@@ -104,21 +104,21 @@ pub fn logs_in(account: &Map, login: &AccountLogin<'_>, version: &Version, colum
 
 /// The hash of a password by [`NATIVE`].
 fn native(password: &str) -> String {
-    let sum = raw(Kind::Sha1, &raw(Kind::Sha1, password.as_bytes()));
+    let sum = raw(DigestAlgorithm::Sha1, &raw(DigestAlgorithm::Sha1, password.as_bytes()));
     format!("*{}", sum.iter().map(|byte| format!("{byte:02X}")).collect::<String>())
 }
 
-pub fn socket_plugin(version: &Version) -> &'static str {
+pub fn socket_plugin(version: &ServerVersion) -> &'static str {
     if version.mariadb { "unix_socket" } else { "auth_socket" }
 }
 
 /// The statement that makes an account.
-pub fn create(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &Version) -> Result<String> {
+pub fn create(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &ServerVersion) -> Result<String> {
     Ok(format!("CREATE USER {account}{}", identified(login, plugin, version, true)?))
 }
 
 /// The statement that changes how it logs in.
-pub fn change(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &Version) -> Result<String> {
+pub fn change(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &ServerVersion) -> Result<String> {
     let modern = if version.mariadb { version.since(&[10, 2]) } else { version.since(&[5, 7, 6]) };
     if modern {
         return Ok(format!("ALTER USER {account}{}", identified(login, plugin, version, false)?));
@@ -135,7 +135,7 @@ pub fn change(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &V
     }
 }
 
-fn identified(login: &AccountLogin<'_>, plugin: &str, version: &Version, new: bool) -> Result<String> {
+fn identified(login: &AccountLogin<'_>, plugin: &str, version: &ServerVersion, new: bool) -> Result<String> {
     if !plugin.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') || plugin.is_empty() {
         return Err(Error::arguments(format!("auth_plugin: '{plugin}' can't be the name of a plugin")));
     }
@@ -163,7 +163,7 @@ fn identified(login: &AccountLogin<'_>, plugin: &str, version: &Version, new: bo
 pub fn no_socket(
     machine: &dyn Probe,
     server: &MysqlServer,
-    version: &Version,
+    version: &ServerVersion,
     host: &str,
 ) -> Result<Option<String>, MysqlFailure> {
     let plugin = socket_plugin(version);
@@ -184,10 +184,11 @@ mod tests {
 
     #[test]
     fn statements_fit_the_server() {
-        let mariadb = Version::new("10.11.18-MariaDB-0+deb12u1");
-        let (old, new) = (Version::new("5.6.51-log"), Version::new("8.0.36"));
+        let mariadb = ServerVersion::new("10.11.18-MariaDB-0+deb12u1");
+        let (old, new) = (ServerVersion::new("5.6.51-log"), ServerVersion::new("8.0.36"));
         let login = AccountLogin::Password("it's");
-        let made = |version: &Version, plugin| create("'a'@'h'", &login, plugin, version).expect("it can be said");
+        let made =
+            |version: &ServerVersion, plugin| create("'a'@'h'", &login, plugin, version).expect("it can be said");
         assert_eq!(made(&mariadb, NATIVE), "CREATE USER 'a'@'h' IDENTIFIED BY 'it''s'");
         assert_eq!(made(&mariadb, "ed25519"), "CREATE USER 'a'@'h' IDENTIFIED VIA ed25519 USING PASSWORD('it''s')");
         assert_eq!(made(&new, NATIVE), "CREATE USER 'a'@'h' IDENTIFIED WITH mysql_native_password BY 'it''s'");
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn passwords_are_compared_with_the_stored_hash() {
-        let version = Version::new("10.11.18-MariaDB");
+        let version = ServerVersion::new("10.11.18-MariaDB");
         let row = |plugin: &str, hash: &str| {
             Map::from_iter([("plugin".into(), plugin.into()), ("Password".into(), hash.into())])
         };

@@ -2,10 +2,10 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::reply::Reply;
+use super::reply::MysqlReply;
 
 /// `{'query time': …, 'rows returned': 1, 'columns': […], 'results': [[…]]}`, or `rows affected`.
-pub fn of_query(reply: &Reply, seconds: f64) -> Map {
+pub fn of_query(reply: &MysqlReply, seconds: f64) -> Map {
     let human = match seconds < 0.2 {
         true => format!("{}ms", rounded(seconds * 1000.0, 1)),
         false => format!("{}s", rounded(seconds, 2)),
@@ -24,7 +24,7 @@ pub fn of_query(reply: &Reply, seconds: f64) -> Map {
 }
 
 /// As [`of_query`], for several statements: their counts together, their rows in lists.
-pub fn of_file(reply: &Reply, seconds: f64) -> Map {
+pub fn of_file(reply: &MysqlReply, seconds: f64) -> Map {
     let count: usize = reply.sets.iter().map(Vec::len).sum();
     let time = [("raw".into(), rounded(seconds, 5)), ("human".into(), format!("{}s", rounded(seconds, 2)).into())];
     let all = [
@@ -57,13 +57,13 @@ mod tests {
     #[test]
     fn answers_have_salts_form() {
         let row = Map::from_iter([("id".into(), "1".into()), ("name".into(), Value::Null)]);
-        let reply = Reply { sets: vec![vec![row]], affected: 0 };
+        let reply = MysqlReply { sets: vec![vec![row]], affected: 0 };
         assert_eq!(
             Value::Map(of_query(&reply, 0.00123)).to_string(),
             "{'query time': {'human': '1.2ms', 'raw': '0.00123'}, 'rows returned': 1, 'columns': ['id', 'name'], \
              'results': [['1', None]]}"
         );
-        let reply = Reply { sets: Vec::new(), affected: 4 };
+        let reply = MysqlReply { sets: Vec::new(), affected: 4 };
         assert_eq!(
             Value::Map(of_query(&reply, 1.5)).to_string(),
             "{'query time': {'human': '1.5s', 'raw': '1.5'}, 'rows affected': 4}"

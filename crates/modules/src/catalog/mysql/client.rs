@@ -10,7 +10,7 @@ use rocksalt_macros::arguments;
 use serde::{Deserialize, Serialize};
 
 use super::super::{cmd, config, sql};
-use super::reply::Reply;
+use super::reply::MysqlReply;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
@@ -145,17 +145,17 @@ impl MysqlServer {
     /// The rows of a statement of ours, which only looks.
     pub fn ask(&self, machine: &dyn Probe, statement: &str) -> Result<Vec<Map>, MysqlFailure> {
         let output = machine.query(&self.command(statement, None));
-        self.reply(output, &[]).map(Reply::rows)
+        self.reply(output, &[]).map(MysqlReply::rows)
     }
 
     /// Runs a statement of ours; `secrets` are those that it has in it.
     pub fn tell(&self, machine: &dyn System, statement: &str, secrets: &[&str]) -> Result<Vec<Map>, MysqlFailure> {
         let output = machine.run(&self.command(statement, None));
-        self.reply(output, secrets).map(Reply::rows)
+        self.reply(output, secrets).map(MysqlReply::rows)
     }
 
     /// Runs what the user wrote, in a database.
-    pub fn run(&self, machine: &dyn System, database: &str, statements: &str) -> Result<Reply, MysqlFailure> {
+    pub fn run(&self, machine: &dyn System, database: &str, statements: &str) -> Result<MysqlReply, MysqlFailure> {
         self.reply(machine.run(&self.command(statements, Some(database))), &[])
     }
 
@@ -177,13 +177,13 @@ impl MysqlServer {
         command
     }
 
-    fn reply(&self, output: Result<Output>, secrets: &[&str]) -> Result<Reply, MysqlFailure> {
+    fn reply(&self, output: Result<Output>, secrets: &[&str]) -> Result<MysqlReply, MysqlFailure> {
         let output = output.map_err(MysqlFailure::Other)?;
         if output.timed_out {
             return Err(MysqlFailure::Other(Error::timed_out("the database did not answer within an hour")));
         }
         if output.success() {
-            return Ok(Reply::parse(&output.text()));
+            return Ok(MysqlReply::parse(&output.text()));
         }
         let printed = String::from_utf8_lossy(&output.stderr);
         let line = printed.lines().find(|line| line.starts_with("ERROR ")).unwrap_or(printed.trim());

@@ -14,7 +14,7 @@ pub struct Privilege {
 
 /// What privileges are on. The names are as in SQL, without their quotes; `*` is all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct MysqlObject {
     /// `PROCEDURE` or `FUNCTION`; empty for tables.
     pub kind: &'static str,
     /// With its escaped wildcards, if it is a whole database.
@@ -26,7 +26,7 @@ pub struct Object {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub privileges: BTreeSet<Privilege>,
-    pub object: Object,
+    pub object: MysqlObject,
     pub user: String,
     pub host: String,
     pub grant_option: bool,
@@ -93,10 +93,10 @@ fn resolved(name: &str) -> String {
     .to_owned()
 }
 
-impl Object {
+impl MysqlObject {
     /// `db.*`, `*.*`, `db.table`. Unless `escape`, the names may be quoted already, with wildcards, and
     /// `PROCEDURE` or `FUNCTION` may stand before them.
-    pub fn wanted(text: &str, escape: bool) -> Result<Object> {
+    pub fn wanted(text: &str, escape: bool) -> Result<MysqlObject> {
         let odd = || {
             Error::arguments(format!("database: '{text}' is no level of privileges"))
                 .hint("write `db.*`, `db.table` or `*.*`")
@@ -106,7 +106,7 @@ impl Object {
                 text.rsplit_once('.').filter(|(database, _)| !database.is_empty()).ok_or_else(odd)?;
             let whole = table == "*" && database != "*";
             let database = if whole { unquoted(&quote::pattern(database)) } else { database.to_owned() };
-            return Ok(Object { kind: "", database, table: table.to_owned() });
+            return Ok(MysqlObject { kind: "", database, table: table.to_owned() });
         }
         let found = tokens(text);
         let (kind, rest) = match found.as_slice() {
@@ -124,7 +124,9 @@ impl Object {
             Token::Sign(_) => Err(odd()),
         };
         match rest {
-            [database, Token::Sign('.'), table] => Ok(Object { kind, database: name(database)?, table: name(table)? }),
+            [database, Token::Sign('.'), table] => {
+                Ok(MysqlObject { kind, database: name(database)?, table: name(table)? })
+            }
             _ => Err(odd()),
         }
     }
@@ -136,7 +138,7 @@ impl Object {
         format!("{kind}{}.{}", name(&self.database), name(&self.table))
     }
 
-    fn is(&self, other: &Object) -> bool {
+    fn is(&self, other: &MysqlObject) -> bool {
         let plain = |name: &str| name.replace('\\', "");
         self.kind == other.kind && self.table == other.table && plain(&self.database) == plain(&other.database)
     }
@@ -159,7 +161,7 @@ impl Grant {
         let on = found.iter().position(|token| matches!(token, Token::Word(word) if word == "ON"))?;
         let to = on + found[on..].iter().position(|token| matches!(token, Token::Word(word) if word == "TO"))?;
         let privileges = wanted(&rejoined(&found[..on])).ok()?;
-        let object = Object::wanted(&rejoined(&found[on + 1..to]), false).ok()?;
+        let object = MysqlObject::wanted(&rejoined(&found[on + 1..to]), false).ok()?;
         let name = |token: &Token| match token {
             Token::Word(name) | Token::Quoted(name) => Some(name.clone()),
             Token::Sign(_) => None,
@@ -183,7 +185,7 @@ pub struct HeldPrivileges {
 }
 
 impl HeldPrivileges {
-    pub fn on(object: &Object, grants: &[Grant]) -> HeldPrivileges {
+    pub fn on(object: &MysqlObject, grants: &[Grant]) -> HeldPrivileges {
         let mut held = HeldPrivileges { privileges: BTreeSet::new(), grant_option: false };
         for grant in grants.iter().filter(|grant| grant.object.is(object)) {
             held.privileges.extend(grant.privileges.iter().cloned());
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn objects_keep_their_wildcards_escaped() {
-        let told = |text: &str, escape| Object::wanted(text, escape).map(|object| object.sql()).ok();
+        let told = |text: &str, escape| MysqlObject::wanted(text, escape).map(|object| object.sql()).ok();
         assert_eq!(told("my_db.*", true).as_deref(), Some(r"`my\_db`.*"));
         assert_eq!(told("my_db.my_table", true).as_deref(), Some("`my_db`.`my_table`"));
         assert_eq!(told("*.*", true).as_deref(), Some("*.*"));
@@ -337,7 +339,8 @@ mod tests {
             "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION",
         ]);
         assert_eq!(held.len(), 4);
-        let on = |database: &str| HeldPrivileges::on(&Object::wanted(database, true).expect("it is an object"), &held);
+        let on =
+            |database: &str| HeldPrivileges::on(&MysqlObject::wanted(database, true).expect("it is an object"), &held);
         let covers = |database: &str, text: &str| on(database).covers(&wanted(text).expect("it is a request"));
         assert!(covers("my_db.*", "select") && on("my_db.*").grant_option);
         assert!(covers("my_db.*", "insert (a)") && !covers("my_db.*", "insert") && !covers("my_db.*", "insert (c)"));
@@ -353,7 +356,7 @@ mod tests {
     #[test]
     fn all_is_seen_where_mysql_8_lists_each() {
         let line = format!("GRANT {} ON *.* TO `root`@`localhost` WITH GRANT OPTION", STATIC.replace(',', ", "));
-        let everything = Object::wanted("*.*", true).expect("it is an object");
+        let everything = MysqlObject::wanted("*.*", true).expect("it is an object");
         assert!(
             HeldPrivileges::on(&everything, &grants(&[&line])).covers(&wanted("all privileges").expect("a request"))
         );

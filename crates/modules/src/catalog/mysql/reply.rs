@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 
 /// The answers to all statements of one call.
 #[derive(Debug, Default, PartialEq)]
-pub struct Reply {
+pub struct MysqlReply {
     /// The rows of each statement that has any to give.
     pub sets: Vec<Vec<Map>>,
     pub affected: u64,
@@ -12,9 +12,9 @@ pub struct Reply {
 
 const RULE: &str = "--------------";
 
-impl Reply {
-    pub fn parse(text: &str) -> Reply {
-        let mut reply = Reply::default();
+impl MysqlReply {
+    pub fn parse(text: &str) -> MysqlReply {
+        let mut reply = MysqlReply::default();
         let mut rest = text;
         while let Some(line) = rest.lines().next() {
             if line == RULE {
@@ -113,13 +113,13 @@ Bye
 
     #[test]
     fn rows_and_counts_are_read() {
-        let reply = Reply::parse(PRINTED);
+        let reply = MysqlReply::parse(PRINTED);
         assert_eq!(reply.affected, 3);
         let shown = |row: &Map| Value::Map(row.clone()).to_string();
         let sets: Vec<String> = reply.sets.iter().map(|set| set.iter().map(shown).collect()).collect();
         let first = "{'a': '1', 'b': None, 'c': 'x<y&\"\\n&lt;'}{'a': ''}";
         assert_eq!(sets, [first, ""]);
-        assert_eq!(Reply::parse(""), Reply::default());
-        assert_eq!(Reply::parse("--------------\nhalf"), Reply::default());
+        assert_eq!(MysqlReply::parse(""), MysqlReply::default());
+        assert_eq!(MysqlReply::parse("--------------\nhalf"), MysqlReply::default());
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::arithmetic::{Network, is_private};
+use super::arithmetic::{Subnet, is_private};
 use crate::Result;
 use crate::catalog::Function;
 use crate::grains::interfaces::{Interface, interfaces};
@@ -166,7 +166,7 @@ fn chosen(machine: &dyn Probe, interface: Option<&str>, loopback: bool, six: boo
 }
 
 fn texts(found: Vec<(IpAddr, u8)>, cidr: Option<&str>) -> Result<Vec<String>> {
-    let network = cidr.map(Network::parse).transpose()?;
+    let network = cidr.map(Subnet::parse).transpose()?;
     let within = found.into_iter().filter(|(ip, _)| network.is_none_or(|network| network.contains(*ip)));
     Ok(within.map(|(ip, _)| ip.to_string()).collect())
 }
@@ -243,14 +243,14 @@ impl Function for InSubnet {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let network = Network::parse(&self.cidr)?;
+        let network = Subnet::parse(&self.cidr)?;
         Ok(chosen(machine, None, true, network.address.is_ipv6()).iter().any(|(ip, _)| network.contains(*ip)))
     }
 }
 
-fn networks(found: Vec<(IpAddr, u8)>) -> Vec<Network> {
-    let network = |(ip, prefix)| Network { address: crate::grains::interfaces::network(ip, prefix), prefix };
-    let mut networks: Vec<Network> = found.into_iter().map(network).collect();
+fn networks(found: Vec<(IpAddr, u8)>) -> Vec<Subnet> {
+    let network = |(ip, prefix)| Subnet { address: crate::grains::interfaces::network(ip, prefix), prefix };
+    let mut networks: Vec<Subnet> = found.into_iter().map(network).collect();
     networks.dedup();
     networks
 }

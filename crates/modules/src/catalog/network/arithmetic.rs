@@ -12,14 +12,14 @@ use crate::{Error, Result};
 
 /// A network: its first address and the length of its prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Network {
+pub(super) struct Subnet {
     pub address: IpAddr,
     pub prefix: u8,
 }
 
-impl Network {
+impl Subnet {
     /// From `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or a single address.
-    pub(super) fn parse(text: &str) -> Result<Network> {
+    pub(super) fn parse(text: &str) -> Result<Subnet> {
         let fault = || Error::arguments(format!("'{text}' does not appear to be an IPv4 or IPv6 network"));
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let address: IpAddr = address.trim().parse().map_err(|_| fault())?;
@@ -36,7 +36,7 @@ impl Network {
             }
             Some(prefix) => prefix.parse().ok().filter(|prefix| *prefix <= longest).ok_or_else(fault)?,
         };
-        Ok(Network { address: network(address, prefix), prefix })
+        Ok(Subnet { address: network(address, prefix), prefix })
     }
 
     pub(super) fn contains(&self, ip: IpAddr) -> bool {
@@ -59,7 +59,7 @@ impl Network {
     }
 }
 
-impl std::fmt::Display for Network {
+impl std::fmt::Display for Subnet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.address, self.prefix)
     }
@@ -106,7 +106,7 @@ pub(super) fn is_private(ip: IpAddr) -> bool {
         "2001:20::/28",
         "2001:30::/28",
     ];
-    let within = |list: &[&str]| list.iter().any(|text| Network::parse(text).is_ok_and(|network| network.contains(ip)));
+    let within = |list: &[&str]| list.iter().any(|text| Subnet::parse(text).is_ok_and(|network| network.contains(ip)));
     within(PRIVATE) && !within(PUBLIC)
 }
 
@@ -132,7 +132,7 @@ impl Function for CalcNet {
             Some(mask) => format!("{}/{mask}", self.ip_addr),
             None => self.ip_addr,
         };
-        Ok(Network::parse(&text)?.to_string())
+        Ok(Subnet::parse(&text)?.to_string())
     }
 }
 
@@ -151,7 +151,7 @@ impl Function for ConvertCidr {
     type Output = Map;
 
     fn call(self, _: &dyn System) -> Result<Map> {
-        let network = Network::parse(&self.cidr)?;
+        let network = Subnet::parse(&self.cidr)?;
         let pairs = [("network", network.address), ("netmask", network.mask()), ("broadcast", network.last())];
         Ok(pairs.into_iter().map(|(name, ip)| (name.into(), Value::from(ip.to_string()))).collect())
     }
@@ -174,7 +174,7 @@ impl Function for IpInSubnet {
     type Output = bool;
 
     fn call(self, _: &dyn System) -> Result<bool> {
-        Ok(Network::parse(&self.cidr)?.contains(address(&self.ip_addr)?))
+        Ok(Subnet::parse(&self.cidr)?.contains(address(&self.ip_addr)?))
     }
 }
 

@@ -8,13 +8,13 @@ mod settings;
 mod sockets;
 mod tables;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
 pub(super) use identity::set_hostname;
 
 pub const STATES: &[StateEntry] = &[state::<settings::System>()];
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<sockets::ActiveTcp>(),
     entry::<tables::Arp>(),
     entry::<arithmetic::CalcNet>(),

@@ -120,7 +120,7 @@ fn addresses(machine: &dyn Probe, host: &str) -> Vec<IpAddr> {
 
 /// Whether a port could be reached.
 #[derive(Serialize)]
-pub struct Reached {
+pub struct Reachability {
     result: bool,
     comment: String,
 }
@@ -142,10 +142,10 @@ pub struct Connect {
 }
 
 impl Function for Connect {
-    type Output = Reached;
+    type Output = Reachability;
 
-    fn call(self, machine: &dyn System) -> Result<Reached> {
-        let failed = |comment: String| Ok(Reached { result: false, comment });
+    fn call(self, machine: &dyn System) -> Result<Reachability> {
+        let failed = |comment: String| Ok(Reachability { result: false, comment });
         let option = |name: &str| self.kwargs.get(name).map(ToString::to_string);
         let known = ["proto", "timeout", "family"];
         if let Some((unknown, _)) = self.kwargs.iter().find(|(name, _)| !known.contains(&name.to_string().as_str())) {
@@ -176,7 +176,7 @@ impl Function for Connect {
         };
         let result = reached.is_ok();
         let how = if result { "Successfully connected" } else { "Unable to connect" };
-        Ok(Reached { result, comment: format!("{how} to {host} ({ip}) on {protocol} port {port}") })
+        Ok(Reachability { result, comment: format!("{how} to {host} ({ip}) on {protocol} port {port}") })
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::arithmetic::{Network, address};
+use super::arithmetic::{Subnet, address};
 use crate::catalog::Function;
 use crate::grains::interfaces::netmask;
 use crate::grains::look;
@@ -97,7 +97,7 @@ impl Function for GetRoute {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let ip = address(&self.ip)?;
         let all = if ip.is_ipv4() { routes::ipv4(machine) } else { routes::ipv6(machine) };
-        let leads = |route: &&Route| Network { address: route.destination, prefix: route.prefix }.contains(ip);
+        let leads = |route: &&Route| Subnet { address: route.destination, prefix: route.prefix }.contains(ip);
         let best = all.iter().filter(leads).max_by_key(|route| (route.prefix, std::cmp::Reverse(route.metric)));
         let gateway = best.filter(|route| route.has_gateway()).map(|route| route.gateway.to_string());
         let pairs = [

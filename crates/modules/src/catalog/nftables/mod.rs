@@ -7,10 +7,10 @@ mod rule_functions;
 mod rules;
 mod ruleset;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<rule_functions::Append>(),
     entry::<rule_functions::BuildRule>(),
     entry::<rule_functions::Check>(),

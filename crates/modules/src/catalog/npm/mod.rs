@@ -6,11 +6,11 @@ mod states;
 use rocksalt_core::{Map, Value, json};
 
 use super::tool::{Tool, variables};
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 use crate::machine::{Output, Probe};
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::CacheClean>(),
     entry::<functions::CacheList>(),
     entry::<functions::Install>(),

@@ -7,7 +7,7 @@ use rocksalt_macros::function;
 
 use super::{Function, colon, empty, pillar};
 use crate::catalog::grains::filter;
-use crate::machine::{Kind, System};
+use crate::machine::{FileKind, System};
 use crate::{Error, Result};
 
 /// The value at a path of the pillar.
@@ -231,7 +231,7 @@ impl Function for FileExists {
         let directories = here.flat_map(|(_, directories)| directories.as_list().unwrap_or_default());
         let is_file = |directory: &Value| {
             let path = Path::new(&directory.to_string()).join(&self.path);
-            matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == Kind::File)
+            matches!(machine.stat(&path, true), Ok(Some(stat)) if stat.kind == FileKind::File)
         };
         Ok(directories.into_iter().any(is_file))
     }

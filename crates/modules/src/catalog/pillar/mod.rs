@@ -8,11 +8,11 @@ use std::sync::Arc;
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Map, Value};
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<look::FileExists>(),
     entry::<look::FilterBy>(),
     entry::<look::Get>(),

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// What the functions that show all of it take.
 #[arguments]
-pub struct Arguments {
+pub struct PillarArguments {
     /// Only these paths; everything without any.
     args: Vec<String>,
     /// Values that are put over the pillar, and are seen by it while it is compiled.
@@ -28,7 +28,7 @@ pub struct Arguments {
     unmask: Value,
 }
 
-impl Arguments {
+impl PillarArguments {
     fn whole(self, machine: &dyn System) -> Result<Arc<Map>> {
         if self.pillar.is_some() && self.pillar_enc.is_some() {
             return Err(Error::arguments("Failed to decrypt pillar override: only plain values can be given")
@@ -51,7 +51,7 @@ impl Arguments {
 /// rocksalt '*' pillar.items pillarenv=dev
 /// ```
 #[function("pillar.items", reads, repeatable, also("pillar.data"))]
-pub struct Items(Arguments);
+pub struct Items(PillarArguments);
 
 impl Function for Items {
     type Output = Map;
@@ -67,7 +67,7 @@ impl Function for Items {
 /// rocksalt '*' pillar.ls
 /// ```
 #[function("pillar.ls", reads, repeatable)]
-pub struct Ls(Arguments);
+pub struct Ls(PillarArguments);
 
 impl Function for Ls {
     type Output = Vec<Value>;
@@ -83,7 +83,7 @@ impl Function for Ls {
 /// rocksalt '*' pillar.obfuscate
 /// ```
 #[function("pillar.obfuscate", reads, repeatable)]
-pub struct Obfuscate(Arguments);
+pub struct Obfuscate(PillarArguments);
 
 impl Function for Obfuscate {
     type Output = Value;

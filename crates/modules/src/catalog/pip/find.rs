@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value, json};
 use super::super::tool::Tool;
 use super::options::looking;
 use super::requirement::normal;
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
 /// pip of a virtual environment, of a python, a pip itself; else the target's own.
@@ -25,8 +25,9 @@ pub fn pip(machine: &dyn Probe, bin_env: Option<&str>) -> Result<Tool> {
             .hint("install python3-pip there, or name a virtual environment with bin_env"));
     };
     match stat(bin_env) {
-        Some(found) if found.kind == Kind::Directory => {
-            let runs = |path: &String| stat(path).is_some_and(|stat| stat.kind == Kind::File && stat.mode & 0o111 != 0);
+        Some(found) if found.kind == FileKind::Directory => {
+            let runs =
+                |path: &String| stat(path).is_some_and(|stat| stat.kind == FileKind::File && stat.mode & 0o111 != 0);
             let places =
                 [format!("{bin_env}/python"), format!("{bin_env}/bin/python"), format!("{bin_env}/bin/python3")];
             let python = places.into_iter().find(runs);
@@ -34,7 +35,7 @@ pub fn pip(machine: &dyn Probe, bin_env: Option<&str>) -> Result<Tool> {
                 python.ok_or_else(|| Error::failed(format!("Could not find a pip binary in virtualenv {bin_env}")))?;
             Ok(quiet(Tool::new([python.as_str(), "-m", "pip"])).with("VIRTUAL_ENV", bin_env))
         }
-        Some(found) if found.kind == Kind::File && found.mode & 0o111 != 0 => {
+        Some(found) if found.kind == FileKind::File && found.mode & 0o111 != 0 => {
             let is_python = bin_env.rsplit('/').next().is_some_and(|name| name.contains("python"));
             Ok(quiet(if is_python { Tool::new([bin_env, "-m", "pip"]) } else { Tool::new([bin_env]) }))
         }

@@ -295,7 +295,7 @@ pub fn requirements(machine: &dyn System, options: &Options, saltenv: &str) -> R
             paths.push(path.clone());
             continue;
         }
-        let source = cp::source::Source::parse(machine, path, Some(saltenv))?;
+        let source = cp::source::ContentSource::parse(machine, path, Some(saltenv))?;
         let Some(copy) = cp::cached(machine, &source, None)? else {
             return Ok(Err(format!("pip requirements file '{path}' not found")));
         };

@@ -14,9 +14,9 @@ pub use installed::requirements;
 pub use options::{Options, said};
 pub use requirement::normal;
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Freeze>(),
     entry::<functions::Install>(),
     entry::<functions::IsInstalled>(),

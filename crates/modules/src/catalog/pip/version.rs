@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// A version, in a form that compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct PipVersion {
     epoch: u64,
     release: Vec<u64>,
     /// Kind (`a`, `b`, `rc`) and number.
@@ -14,8 +14,8 @@ pub struct Version {
     local: Vec<String>,
 }
 
-impl Version {
-    pub fn new(text: &str) -> Option<Version> {
+impl PipVersion {
+    pub fn new(text: &str) -> Option<PipVersion> {
         let text = text.trim().to_lowercase();
         let text = text.strip_prefix('v').unwrap_or(&text);
         let (text, local) = text.split_once('+').unwrap_or((text, ""));
@@ -30,7 +30,7 @@ impl Version {
             release.push(part);
             rest = after;
         }
-        let mut version = Version { epoch, release, pre: None, post: None, dev: None, local: Vec::new() };
+        let mut version = PipVersion { epoch, release, pre: None, post: None, dev: None, local: Vec::new() };
         const PRE: [(&str, u8); 8] =
             [("alpha", 0), ("a", 0), ("beta", 1), ("b", 1), ("preview", 2), ("pre", 2), ("rc", 2), ("c", 2)];
         for (name, kind) in PRE {
@@ -76,21 +76,21 @@ fn labelled(rest: &mut &str, label: &str) -> Option<u64> {
     Some(found)
 }
 
-impl Ord for Version {
-    fn cmp(&self, other: &Version) -> Ordering {
-        let release = |version: &Version| {
+impl Ord for PipVersion {
+    fn cmp(&self, other: &PipVersion) -> Ordering {
+        let release = |version: &PipVersion| {
             let end = version.release.iter().rposition(|part| *part != 0).map_or(0, |last| last + 1);
             version.release[..end].to_vec()
         };
         // Before all others: a version that is only in the making; then the early ones, the release, and what is after it.
-        let pre = |version: &Version| match (version.pre, version.post, version.dev) {
+        let pre = |version: &PipVersion| match (version.pre, version.post, version.dev) {
             (None, None, Some(_)) => (0, 0, 0),
             (Some((kind, number)), ..) => (1, kind, number),
             (None, ..) => (2, 0, 0),
         };
-        let post = |version: &Version| version.post.map_or(0, |number| number + 1);
-        let dev = |version: &Version| version.dev.unwrap_or(u64::MAX);
-        let local = |version: &Version| -> Vec<(bool, u64, String)> {
+        let post = |version: &PipVersion| version.post.map_or(0, |number| number + 1);
+        let dev = |version: &PipVersion| version.dev.unwrap_or(u64::MAX);
+        let local = |version: &PipVersion| -> Vec<(bool, u64, String)> {
             version
                 .local
                 .iter()
@@ -108,35 +108,35 @@ impl Ord for Version {
     }
 }
 
-impl PartialOrd for Version {
-    fn partial_cmp(&self, other: &Version) -> Option<Ordering> {
+impl PartialOrd for PipVersion {
+    fn partial_cmp(&self, other: &PipVersion) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// Whether a version is what is asked for: `>=` and `1.2`, all of them.
 pub fn fulfills(version: &str, requests: &[(String, String)]) -> bool {
-    let Some(found) = Version::new(version) else {
+    let Some(found) = PipVersion::new(version) else {
         return requests
             .iter()
             .all(|(operator, request)| matches!(operator.as_str(), "==" | "===") && request == version);
     };
     // An early version is only meant where somebody names one.
-    let early = requests.iter().any(|(_, request)| Version::new(request).is_some_and(|request| request.is_early()));
+    let early = requests.iter().any(|(_, request)| PipVersion::new(request).is_some_and(|request| request.is_early()));
     (early || !found.is_early() || requests.is_empty())
         && requests.iter().all(|(operator, request)| fits(&found, version, operator, request))
 }
 
-fn fits(found: &Version, text: &str, operator: &str, request: &str) -> bool {
+fn fits(found: &PipVersion, text: &str, operator: &str, request: &str) -> bool {
     if operator == "===" {
         return text.eq_ignore_ascii_case(request);
     }
     if let Some(start) = request.strip_suffix(".*") {
-        let same = Version::new(start).is_some_and(|start| begins(found, &start));
+        let same = PipVersion::new(start).is_some_and(|start| begins(found, &start));
         return (operator == "==" && same) || (operator == "!=" && !same);
     }
-    let Some(request) = Version::new(request) else { return false };
-    let bare = Version { local: Vec::new(), ..found.clone() };
+    let Some(request) = PipVersion::new(request) else { return false };
+    let bare = PipVersion { local: Vec::new(), ..found.clone() };
     let compared = if request.local.is_empty() { &bare } else { found };
     match operator {
         "==" => *compared == request || compared.cmp(&request) == Ordering::Equal,
@@ -149,14 +149,14 @@ fn fits(found: &Version, text: &str, operator: &str, request: &str) -> bool {
         "~=" => {
             let mut start = request.clone();
             start.release.pop();
-            let start = Version { pre: None, post: None, dev: None, ..start };
+            let start = PipVersion { pre: None, post: None, dev: None, ..start };
             bare >= request && begins(&bare, &start)
         }
         _ => false,
     }
 }
 
-fn begins(version: &Version, start: &Version) -> bool {
+fn begins(version: &PipVersion, start: &PipVersion) -> bool {
     let part = |index: usize| version.release.get(index).copied().unwrap_or(0);
     version.epoch == start.epoch && start.release.iter().enumerate().all(|(index, request)| part(index) == *request)
 }
@@ -184,17 +184,17 @@ mod tests {
             "1!0.5",
         ];
         for pair in order.windows(2) {
-            let both: Vec<Version> = pair.iter().filter_map(|text| Version::new(text)).collect();
+            let both: Vec<PipVersion> = pair.iter().filter_map(|text| PipVersion::new(text)).collect();
             assert!(both.len() == 2 && both[0] < both[1], "{pair:?}");
         }
         for (one, other) in [("1.0", "1"), ("1.0-1", "1.0.post1"), ("v1.0RC1", "1.0c1"), ("1.0.alpha", "1a0")] {
             assert_eq!(
-                Version::new(one).map(|v| v.cmp(&Version::new(other).expect("a version"))),
+                PipVersion::new(one).map(|v| v.cmp(&PipVersion::new(other).expect("a version"))),
                 Some(Ordering::Equal),
                 "{one}"
             );
         }
-        assert!(Version::new("abc").is_none() && Version::new("1.x").is_none());
+        assert!(PipVersion::new("abc").is_none() && PipVersion::new("1.x").is_none());
     }
 
     #[test]

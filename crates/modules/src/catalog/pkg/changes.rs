@@ -2,10 +2,10 @@
 
 use rocksalt_core::Map;
 
-use super::provider::{Foreseen, Packages, Versions};
+use super::provider::{Foreseen, PackageVersions, Packages};
 
 /// What differs between two lists.
-pub fn between(old: &Versions, new: &Versions) -> Map {
+pub fn between(old: &PackageVersions, new: &PackageVersions) -> Map {
     let mut names: Vec<&String> = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))).collect();
     names.sort();
     let changed = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
@@ -57,6 +57,6 @@ pub fn change(old: &str, new: &str) -> Map {
 }
 
 /// The versions of one; empty if there are none.
-pub fn text(versions: &Versions, name: &str) -> String {
+pub fn text(versions: &PackageVersions, name: &str) -> String {
     versions.get(name).map(|versions| versions.join(",")).unwrap_or_default()
 }

@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::provider::Provider;
+use super::provider::PackageProvider;
 use crate::text::glob;
 
 /// Compares versions by the rules of one package manager.
 pub struct Judge<'a> {
-    pub provider: &'a dyn Provider,
+    pub provider: &'a dyn PackageProvider,
     /// Leave out what stands before a colon; `None`: where the request has none and asks for one version.
     pub ignore_epoch: Option<bool>,
 }

@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::provider::Provider;
+use super::provider::PackageProvider;
 use super::requests::PackageRequest;
 use crate::Result;
 use crate::machine::{Probe, System};
@@ -31,7 +31,7 @@ impl HoldResult {
 /// What would be done to each.
 pub fn foresee(
     machine: &dyn Probe,
-    provider: &dyn Provider,
+    provider: &dyn PackageProvider,
     requests: &[PackageRequest],
     hold: bool,
 ) -> Result<Vec<HoldResult>> {
@@ -51,7 +51,7 @@ pub fn foresee(
 /// Does it, and looks whether it worked.
 pub fn execute(
     machine: &dyn System,
-    provider: &dyn Provider,
+    provider: &dyn PackageProvider,
     requests: &[PackageRequest],
     hold: bool,
 ) -> Result<Vec<HoldResult>> {
@@ -84,14 +84,14 @@ pub fn execute(
 }
 
 /// What is said of one that it was done to.
-pub fn done_text(provider: &dyn Provider, name: &str, hold: bool) -> String {
+pub fn done_text(provider: &dyn PackageProvider, name: &str, hold: bool) -> String {
     match hold {
         true => format!("Package {name} is now being held."),
         false => format!("Package {name} {}", provider.released()),
     }
 }
 
-fn change(provider: &dyn Provider, hold: bool) -> Map {
+fn change(provider: &dyn PackageProvider, hold: bool) -> Map {
     let (old, new) = provider.hold_change(hold);
     super::super::change(old, new)
 }

@@ -17,4 +17,4 @@ mod states;
 pub use functions::FUNCTIONS;
 pub use states::STATES;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};

@@ -5,7 +5,7 @@
 
 use rocksalt_core::Value;
 
-use super::provider::{Provider, provider};
+use super::provider::{PackageProvider, provider};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -22,7 +22,11 @@ pub fn is_due(machine: &dyn Probe, asked: &Value) -> bool {
 }
 
 /// Fetches them; the manager's words if that fails.
-pub fn refresh(machine: &dyn System, provider: &dyn Provider, cache_valid_time: f64) -> Result<Result<(), String>> {
+pub fn refresh(
+    machine: &dyn System,
+    provider: &dyn PackageProvider,
+    cache_valid_time: f64,
+) -> Result<Result<(), String>> {
     let fresh = |time: f64| time + cache_valid_time > machine.now();
     if cache_valid_time > 0.0 && provider.refreshed(machine).is_some_and(fresh) {
         note(machine, true);

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value, yaml};
 use serde::{Deserialize, Serialize};
 
-use super::provider::{Provider, sound};
+use super::provider::{PackageProvider, sound};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -89,7 +89,11 @@ pub fn sound_names(requests: &[PackageRequest]) -> Result<()> {
 }
 
 /// Under their normal names.
-pub fn normal(machine: &dyn Probe, provider: &dyn Provider, requests: Vec<PackageRequest>) -> Vec<PackageRequest> {
+pub fn normal(
+    machine: &dyn Probe,
+    provider: &dyn PackageProvider,
+    requests: Vec<PackageRequest>,
+) -> Vec<PackageRequest> {
     requests
         .into_iter()
         .map(|request| PackageRequest { name: provider.normal(machine, &request.name), ..request })

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::cp::{self, source::Source};
+use super::super::cp::{self, source::ContentSource};
 use super::super::file::make_all;
-use super::provider::{Archive, Package, Provider, Target};
+use super::provider::{Package, PackageArchive, PackageProvider, TransactionPackage};
 use super::requests::PackageRequest;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -16,27 +16,27 @@ use crate::{Error, Result};
 pub struct PackageFile {
     pub name: String,
     pub package: Package,
-    archive: Archive,
+    archive: PackageArchive,
 }
 
 impl PackageFile {
     /// Where it lies, if it is on the machine already.
     pub fn path(&self) -> Option<&Path> {
         match &self.archive {
-            Archive::Path(path) => Some(path),
-            Archive::Content(_) => None,
+            PackageArchive::Path(path) => Some(path),
+            PackageArchive::Content(_) => None,
         }
     }
 
-    pub fn target(&self, file: Option<PathBuf>) -> Target {
-        Target { name: self.name.clone(), version: Some(self.package.version.clone()), file }
+    pub fn target(&self, file: Option<PathBuf>) -> TransactionPackage {
+        TransactionPackage { name: self.name.clone(), version: Some(self.package.version.clone()), file }
     }
 }
 
 /// Looks at each; what is wrong with one is the whole answer.
 pub fn look(
     machine: &dyn Probe,
-    provider: &dyn Provider,
+    provider: &dyn PackageProvider,
     requests: &[PackageRequest],
     saltenv: &str,
 ) -> Result<Result<Vec<PackageFile>, String>> {
@@ -60,29 +60,29 @@ pub fn look(
     Ok(Ok(found))
 }
 
-fn archive(machine: &dyn Probe, place: &str, saltenv: &str) -> Result<Result<Archive, String>> {
+fn archive(machine: &dyn Probe, place: &str, saltenv: &str) -> Result<Result<PackageArchive, String>> {
     let missing = |why: &str| Err(format!("Unable to cache {place}: {why}"));
-    Ok(match Source::parse(machine, place, Some(saltenv))? {
-        Source::Local(path) => match machine.stat(&path, true) {
-            Ok(Some(_)) => Ok(Archive::Path(path)),
+    Ok(match ContentSource::parse(machine, place, Some(saltenv))? {
+        ContentSource::Local(path) => match machine.stat(&path, true) {
+            Ok(Some(_)) => Ok(PackageArchive::Path(path)),
             _ => Err(format!("{place} does not exist on minion")),
         },
-        Source::Tree { path, saltenv } => match machine.tree().read(&saltenv, &path)? {
-            Some(content) => Ok(Archive::Content(content)),
+        ContentSource::Tree { path, saltenv } => match machine.tree().read(&saltenv, &path)? {
+            Some(content) => Ok(PackageArchive::Content(content)),
             None => missing("file not found"),
         },
-        Source::Url(url) => match cp::url_content(machine, &url) {
-            Ok(content) => Ok(Archive::Content(content.into())),
+        ContentSource::Url(url) => match cp::url_content(machine, &url) {
+            Ok(content) => Ok(PackageArchive::Content(content.into())),
             Err(error) => missing(&error.to_string()),
         },
-        Source::Given(_) => missing("there is no such kind of source"),
+        ContentSource::Given(_) => missing("there is no such kind of source"),
     })
 }
 
 /// Lays them where the manager can read them; those that were put there go when this is dropped.
 pub struct Laid<'a> {
     machine: &'a dyn System,
-    pub targets: Vec<Target>,
+    pub targets: Vec<TransactionPackage>,
     made: Vec<PathBuf>,
 }
 
@@ -91,8 +91,8 @@ impl<'a> Laid<'a> {
         let mut laid = Laid { machine, targets: Vec::new(), made: Vec::new() };
         for one in found {
             let path = match &one.archive {
-                Archive::Path(path) => path.clone(),
-                Archive::Content(content) => {
+                PackageArchive::Path(path) => path.clone(),
+                PackageArchive::Content(content) => {
                     let place = cp::directory(machine).join("packages");
                     make_all(machine, &place, Some(0o700))?;
                     let path = place.join(format!("{}_{}.{ending}", safe(&one.name), safe(&one.package.version)));

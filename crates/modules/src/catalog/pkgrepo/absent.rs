@@ -6,9 +6,9 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::apt::Sources;
+use super::apt::AptSources;
 use super::repository_change::RepositoryChange;
-use super::{Decision, Form, State, Step, Touches, Verdict, form, ini, key, sources};
+use super::{Decision, RepositoryFormat, State, Step, Touches, Verdict, form, ini, key, sources};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -39,8 +39,8 @@ pub struct RepositoryRemoval {
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         match form(machine)? {
-            Form::Apt => self.plan_apt(machine)?.into_plan(),
-            Form::Ini(family) => self.plan_ini(machine, &family)?.into_plan(),
+            RepositoryFormat::Apt => self.plan_apt(machine)?.into_plan(),
+            RepositoryFormat::Ini(family) => self.plan_ini(machine, &family)?.into_plan(),
         }
     }
 
@@ -57,7 +57,7 @@ impl State for Absent {
 
 impl Absent {
     fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryRemoval>> {
-        let before = Sources::read(machine)?;
+        let before = AptSources::read(machine)?;
         let mut after = before.clone();
         match before.find(&self.name) {
             Err(error) => {
@@ -89,7 +89,7 @@ impl Absent {
     }
 
     fn plan_ini(&self, machine: &dyn Probe, family: &str) -> Result<Decision<RepositoryRemoval>> {
-        let is_meant = |one: &ini::Repository| one.id == self.name;
+        let is_meant = |one: &ini::RepoSection| one.id == self.name;
         let files = ini::read_all(machine, family)?;
         let Some(mut file) = files.into_iter().find(|file| file.repositories.iter().any(is_meant)) else {
             return Ok(Decision::Settled(self.gone()));

@@ -4,8 +4,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::{Step, find_state};
-use super::apt::Sources;
-use super::{Form, Function, form, ini};
+use super::apt::AptSources;
+use super::{Function, RepositoryFormat, form, ini};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -27,8 +27,8 @@ impl Function for ListRepos {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let mut found = Map::new();
         match form(machine)? {
-            Form::Apt => {
-                for repository in Sources::read(machine)?.all() {
+            RepositoryFormat::Apt => {
+                for repository in AptSources::read(machine)?.all() {
                     let uri = repository.get("uri").cloned().unwrap_or_default();
                     match found.get_value_mut(&uri) {
                         Some(Value::List(known)) => known.push(repository.into()),
@@ -36,7 +36,7 @@ impl Function for ListRepos {
                     }
                 }
             }
-            Form::Ini(family) => {
+            RepositoryFormat::Ini(family) => {
                 for file in ini::read_all(machine, &family)? {
                     for repository in &file.repositories {
                         let mut known = repository.described();
@@ -75,11 +75,11 @@ impl Function for GetRepo {
 
 fn get(machine: &dyn Probe, repo: &str) -> Result<Map> {
     Ok(match form(machine)? {
-        Form::Apt => Sources::read(machine)?.find(repo)?.unwrap_or_default(),
-        Form::Ini(family) => {
+        RepositoryFormat::Apt => AptSources::read(machine)?.find(repo)?.unwrap_or_default(),
+        RepositoryFormat::Ini(family) => {
             let files = ini::read_all(machine, &family)?;
             let found = files.iter().flat_map(|file| &file.repositories).find(|one| one.id == repo);
-            found.map(ini::Repository::described).unwrap_or_default()
+            found.map(ini::RepoSection::described).unwrap_or_default()
         }
     })
 }

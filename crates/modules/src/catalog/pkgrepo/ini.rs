@@ -9,14 +9,14 @@ use crate::machine::Probe;
 
 /// A file, and its repositories in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct File {
+pub struct RepoFile {
     pub path: PathBuf,
     pub header: Vec<String>,
-    pub repositories: Vec<Repository>,
+    pub repositories: Vec<RepoSection>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repository {
+pub struct RepoSection {
     pub id: String,
     pub options: Vec<(String, String)>,
     pub comments: Vec<String>,
@@ -30,26 +30,26 @@ pub fn folders(family: &str) -> &'static [&'static str] {
     }
 }
 
-pub fn read_all(machine: &dyn Probe, family: &str) -> Result<Vec<File>> {
+pub fn read_all(machine: &dyn Probe, family: &str) -> Result<Vec<RepoFile>> {
     let mut files = Vec::new();
     for folder in folders(family) {
         let names = machine.list(Path::new(folder)).unwrap_or_default();
         for name in names.iter().filter(|name| name.ends_with(".repo")) {
             let path = Path::new(folder).join(name);
             let content = machine.read(&path).map_err(|error| crate::Error::io("read", &path, &error))?;
-            files.push(File::read(path, &String::from_utf8_lossy(&content)));
+            files.push(RepoFile::read(path, &String::from_utf8_lossy(&content)));
         }
     }
     Ok(files)
 }
 
-impl File {
-    pub fn read(path: PathBuf, text: &str) -> File {
-        let mut file = File { path, ..File::default() };
+impl RepoFile {
+    pub fn read(path: PathBuf, text: &str) -> RepoFile {
+        let mut file = RepoFile { path, ..RepoFile::default() };
         for line in text.lines() {
             let trimmed = line.trim();
             if let Some(id) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                file.repositories.push(Repository { id: id.to_owned(), ..Repository::default() });
+                file.repositories.push(RepoSection { id: id.to_owned(), ..RepoSection::default() });
                 continue;
             }
             let Some(repository) = file.repositories.last_mut() else {
@@ -89,7 +89,7 @@ impl File {
     }
 }
 
-impl Repository {
+impl RepoSection {
     pub fn get(&self, key: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn files_are_read_and_written() {
         let text = "# top\n[base]\nname=Base\nBaseURL = http://x.test\ngpgkey=file:/a\n file:/b\n# note\n\n[extra]\nenabled=0\n\n";
-        let file = File::read("/etc/yum.repos.d/x.repo".into(), text);
+        let file = RepoFile::read("/etc/yum.repos.d/x.repo".into(), text);
         assert_eq!(file.repositories[0].get("gpgkey"), Some("file:/a\nfile:/b"));
         assert_eq!(file.repositories[1].get("enabled"), Some("0"));
-        let again = File::read(file.path.clone(), &file.write());
+        let again = RepoFile::read(file.path.clone(), &file.write());
         assert_eq!(again, file);
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::text::digest::{self, Kind};
+use crate::text::digest::{self, DigestAlgorithm};
 use crate::{Error, Result};
 
 /// A key as apt wants it in a file that doesn't end with `.asc`: bare, whatever it came as.
@@ -74,7 +74,7 @@ pub fn fingerprints(content: &[u8]) -> Vec<String> {
     let fingerprint = |(_, body): (u8, &[u8])| {
         let length = u16::try_from(body.len()).unwrap_or(u16::MAX).to_be_bytes();
         let text: Vec<u8> = [0x99].into_iter().chain(length).chain(body.iter().copied()).collect();
-        digest::of(Kind::Sha1, &text).to_ascii_uppercase()
+        digest::of(DigestAlgorithm::Sha1, &text).to_ascii_uppercase()
     };
     packets(content).into_iter().filter(is_key).map(fingerprint).collect()
 }
@@ -160,7 +160,7 @@ mod tests {
     fn armour_is_taken_off() {
         let bytes = bare(ARMOURED.as_bytes()).expect("it is a key");
         assert_eq!(
-            digest::of(Kind::Sha256, &bytes),
+            digest::of(DigestAlgorithm::Sha256, &bytes),
             "011a49a3652d08b345db8ce08e6175cef4aedcb99861acc627f2f48f3b46ff4d"
         );
         assert_eq!(bare(&bytes).expect("it is a key"), bytes, "a bare one stays as it is");

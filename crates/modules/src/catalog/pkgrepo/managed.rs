@@ -6,9 +6,9 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::apt::{RepositorySpec, Sources};
-use super::repository_change::{From, Key, RepositoryChange};
-use super::{Decision, Flag, Form, State, Step, Touches, Verdict, form, ini, sources};
+use super::apt::{AptSources, RepositorySpec};
+use super::repository_change::{From, RepositoryChange, RepositoryKey};
+use super::{Decision, Flag, RepositoryFormat, State, Step, Touches, Verdict, form, ini, sources};
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -96,8 +96,8 @@ impl State for Managed {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
         let decided = match form(machine)? {
-            Form::Apt => self.plan_apt(machine),
-            Form::Ini(family) => self.plan_ini(machine, &family),
+            RepositoryFormat::Apt => self.plan_apt(machine),
+            RepositoryFormat::Ini(family) => self.plan_ini(machine, &family),
         };
         decided.unwrap_or_else(|error| Decision::Settled(self.failed(&error))).into_plan()
     }
@@ -195,20 +195,20 @@ impl Managed {
         Some(From::Server { server, ids })
     }
 
-    fn key(&self, request: &RepositorySpec) -> Result<Option<Key>> {
+    fn key(&self, request: &RepositorySpec) -> Result<Option<RepositoryKey>> {
         if self.keyid.truth() != self.keyserver.is_some() {
             return Err(Error::arguments("both keyserver and keyid options required."));
         }
         let Some(from) = self.from() else { return Ok(None) };
         if let Some(path) = request.signed_by() {
-            return Ok(Some(Key { from, path: PathBuf::from(path) }));
+            return Ok(Some(RepositoryKey { from, path: PathBuf::from(path) }));
         }
         let file = self.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or(&self.name);
         let stem = file.trim_end_matches(".list").trim_end_matches(".sources");
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
         let stem: String = stem.chars().map(plain).collect();
         let folder = if self.aptkey.0 { "/etc/apt/trusted.gpg.d" } else { "/etc/apt/keyrings" };
-        Ok(Some(Key { from, path: PathBuf::from(format!("{folder}/{}.gpg", stem.trim_matches('_'))) }))
+        Ok(Some(RepositoryKey { from, path: PathBuf::from(format!("{folder}/{}.gpg", stem.trim_matches('_'))) }))
     }
 
     fn request(&self, line: &str) -> Result<RepositorySpec> {
@@ -231,7 +231,7 @@ impl Managed {
     fn plan_apt(&self, machine: &dyn Probe) -> Result<Decision<RepositoryPlan>> {
         let line = self.line(machine)?;
         let request = self.request(&line)?;
-        let before = Sources::read(machine)?;
+        let before = AptSources::read(machine)?;
         let pre = before.find(&line)?;
         let key = self.key(&request)?;
         if pre.is_none() && !self.aptkey.0 && request.signed_by().is_none() && !request.is_trusted() {
@@ -272,7 +272,7 @@ impl Managed {
         let id = &self.name;
         let found = files.iter().find(|file| file.repositories.iter().any(|one| one.id == *id));
         let pre = found.and_then(|file| file.repositories.iter().find(|one| one.id == *id)).cloned();
-        let mut new = pre.clone().unwrap_or_else(|| ini::Repository { id: id.clone(), ..ini::Repository::default() });
+        let mut new = pre.clone().unwrap_or_else(|| ini::RepoSection { id: id.clone(), ..ini::RepoSection::default() });
         let mut wanted: Vec<(String, Value)> = Vec::new();
         let human = if self.humanname.truth() { self.humanname.to_string() } else { id.clone() };
         wanted.push(("name".into(), human.into()));
@@ -322,9 +322,9 @@ impl Managed {
             changes = Map::from_iter([("repo".into(), id.as_str().into())]);
         }
         let folder = ini::folders(family)[0];
-        let mut file = found.cloned().unwrap_or_else(|| ini::File {
+        let mut file = found.cloned().unwrap_or_else(|| ini::RepoFile {
             path: PathBuf::from(format!("{folder}/{id}.repo")),
-            ..ini::File::default()
+            ..ini::RepoFile::default()
         });
         match file.repositories.iter_mut().find(|one| one.id == *id) {
             Some(known) => *known = new,

@@ -20,18 +20,18 @@ use crate::{Error, Result};
 pub const STATES: &[StateEntry] = &[state::<absent::Absent>(), state::<managed::Managed>()];
 
 /// How a system keeps its repositories.
-enum Form {
+enum RepositoryFormat {
     Apt,
     /// In `.repo` files, for a family of systems.
     Ini(String),
 }
 
-fn form(machine: &dyn Probe) -> Result<Form> {
+fn form(machine: &dyn Probe) -> Result<RepositoryFormat> {
     let grains = machine.grains();
     let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
     match family {
-        "Debian" => Ok(Form::Apt),
-        "RedHat" | "Suse" => Ok(Form::Ini(family.to_owned())),
+        "Debian" => Ok(RepositoryFormat::Apt),
+        "RedHat" | "Suse" => Ok(RepositoryFormat::Ini(family.to_owned())),
         _ => Err(Error::failed("Repo management not implemented on this platform")),
     }
 }

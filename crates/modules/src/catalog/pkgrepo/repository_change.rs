@@ -15,14 +15,14 @@ use crate::{Error, Result};
 #[derive(Default, Serialize, Deserialize)]
 pub struct RepositoryChange {
     pub files: Vec<(PathBuf, Option<String>)>,
-    pub key: Option<Key>,
+    pub key: Option<RepositoryKey>,
     /// Fetch the lists of what there is.
     pub refresh: bool,
 }
 
 /// A key and the file that it goes to.
 #[derive(Serialize, Deserialize)]
-pub struct Key {
+pub struct RepositoryKey {
     pub from: From,
     pub path: PathBuf,
 }
@@ -34,7 +34,7 @@ pub enum From {
     Server { server: String, ids: Vec<String> },
 }
 
-impl Key {
+impl RepositoryKey {
     /// Whether it lies there already, as far as that can be told without fetching it.
     pub fn is_there(&self, machine: &dyn Probe) -> bool {
         let Ok(content) = machine.read(&self.path) else { return false };

@@ -3,12 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::text::digest::{Kind, raw};
+use crate::text::digest::{DigestAlgorithm, raw};
 use crate::{Error, Result};
 
 /// How a password is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum PasswordEncryption {
     Md5,
     Scram,
     /// As the server likes; it gets the password itself.
@@ -20,19 +20,19 @@ const SCRAM: &str = "SCRAM-SHA-256$";
 const ROUNDS: u32 = 4096;
 
 /// Whether the server's verifier is that of this password. The password may be a verifier itself.
-pub fn fits(role: &str, password: &str, verifier: &str, method: Option<Method>) -> bool {
+pub fn fits(role: &str, password: &str, verifier: &str, method: Option<PasswordEncryption>) -> bool {
     if verifier.is_empty() {
         return false;
     }
-    let kept = if verifier.starts_with(SCRAM) { Method::Scram } else { Method::Md5 };
-    if method.is_some_and(|method| method != kept && method != Method::Plain) {
+    let kept = if verifier.starts_with(SCRAM) { PasswordEncryption::Scram } else { PasswordEncryption::Md5 };
+    if method.is_some_and(|method| method != kept && method != PasswordEncryption::Plain) {
         return false;
     }
     if is_verifier(password) {
         return password == verifier;
     }
     match kept {
-        Method::Scram => {
+        PasswordEncryption::Scram => {
             let rest = verifier.strip_prefix(SCRAM).unwrap_or_default();
             let head = rest.split_once('$').and_then(|(head, _)| head.split_once(':'));
             let Some((rounds, salt)) = head else { return false };
@@ -42,20 +42,20 @@ pub fn fits(role: &str, password: &str, verifier: &str, method: Option<Method>) 
                 _ => false,
             }
         }
-        Method::Md5 | Method::Plain => md5(role, password) == verifier,
+        PasswordEncryption::Md5 | PasswordEncryption::Plain => md5(role, password) == verifier,
     }
 }
 
 /// What stands behind `PASSWORD` in SQL, before it is quoted.
-pub fn stored(role: &str, password: &str, method: Method, salt: &[u8]) -> Result<String> {
+pub fn stored(role: &str, password: &str, method: PasswordEncryption, salt: &[u8]) -> Result<String> {
     if salt.len() < 16 {
         return Err(Error::failed("there is no randomness to make a verifier of a password"));
     }
     Ok(match method {
         _ if is_verifier(password) => password.to_owned(),
-        Method::Md5 => md5(role, password),
-        Method::Scram => scram(password, salt, ROUNDS),
-        Method::Plain => password.to_owned(),
+        PasswordEncryption::Md5 => md5(role, password),
+        PasswordEncryption::Scram => scram(password, salt, ROUNDS),
+        PasswordEncryption::Plain => password.to_owned(),
     })
 }
 
@@ -65,14 +65,14 @@ fn is_verifier(password: &str) -> bool {
 }
 
 fn md5(role: &str, password: &str) -> String {
-    let sum = raw(Kind::Md5, format!("{password}{role}").as_bytes());
+    let sum = raw(DigestAlgorithm::Md5, format!("{password}{role}").as_bytes());
     format!("md5{}", sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
 /// RFC 5802's verifier.
 fn scram(password: &str, salt: &[u8], rounds: u32) -> String {
     let salted = stretched(password.as_bytes(), salt, rounds);
-    let stored = raw(Kind::Sha256, &hmac(&salted, b"Client Key"));
+    let stored = raw(DigestAlgorithm::Sha256, &hmac(&salted, b"Client Key"));
     let server = hmac(&salted, b"Server Key");
     format!("{SCRAM}{rounds}:{}${}:{}", BASE64.encode(salt), BASE64.encode(stored), BASE64.encode(server))
 }
@@ -91,14 +91,14 @@ fn stretched(password: &[u8], salt: &[u8], rounds: u32) -> Vec<u8> {
 fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
     let hashed;
     let key = if key.len() > 64 {
-        hashed = raw(Kind::Sha256, key);
+        hashed = raw(DigestAlgorithm::Sha256, key);
         &hashed
     } else {
         key
     };
     let pad = |with: u8| (0..64).map(|place| key.get(place).copied().unwrap_or(0) ^ with).collect::<Vec<u8>>();
-    let inner = raw(Kind::Sha256, &[&pad(0x36), message].concat());
-    raw(Kind::Sha256, &[pad(0x5c), inner].concat())
+    let inner = raw(DigestAlgorithm::Sha256, &[&pad(0x36), message].concat());
+    raw(DigestAlgorithm::Sha256, &[pad(0x5c), inner].concat())
 }
 
 #[cfg(test)]
@@ -124,16 +124,18 @@ mod tests {
     fn verifiers_are_checked() {
         let scram = "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:\
                      wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=";
-        assert!(fits("user", "pencil", scram, None) && fits("user", "pencil", scram, Some(Method::Scram)));
-        assert!(!fits("user", "pencils", scram, None) && !fits("user", "pencil", scram, Some(Method::Md5)));
-        assert!(fits("user", scram, scram, Some(Method::Scram)));
+        assert!(fits("user", "pencil", scram, None) && fits("user", "pencil", scram, Some(PasswordEncryption::Scram)));
+        assert!(!fits("user", "pencils", scram, None) && !fits("user", "pencil", scram, Some(PasswordEncryption::Md5)));
+        assert!(fits("user", scram, scram, Some(PasswordEncryption::Scram)));
         // SELECT 'md5' || md5('secretfrank')
         let md5 = "md5c0d0a2c5f48b91d8e16412ff4dc7b994";
-        assert!(fits("frank", "secret", md5, None) && fits("frank", "secret", md5, Some(Method::Plain)));
-        assert!(!fits("frankie", "secret", md5, None) && !fits("frank", "secret", md5, Some(Method::Scram)));
+        assert!(fits("frank", "secret", md5, None) && fits("frank", "secret", md5, Some(PasswordEncryption::Plain)));
+        assert!(
+            !fits("frankie", "secret", md5, None) && !fits("frank", "secret", md5, Some(PasswordEncryption::Scram))
+        );
         assert!(!fits("frank", "secret", "", None) && !fits("frank", "x", "SCRAM-SHA-256$99:!$x:y", None));
-        let made = stored("frank", "secret", Method::Scram, b"0123456789abcdef").expect("there is salt");
+        let made = stored("frank", "secret", PasswordEncryption::Scram, b"0123456789abcdef").expect("there is salt");
         assert!(fits("frank", "secret", &made, None));
-        assert!(stored("frank", "secret", Method::Scram, b"").is_err());
+        assert!(stored("frank", "secret", PasswordEncryption::Scram, b"").is_err());
     }
 }

@@ -11,14 +11,14 @@ use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// What privileges are on.
-pub struct Object {
-    pub kind: Kind,
+pub struct PostgresObject {
+    pub kind: PostgresObjectKind,
     name: String,
     schema: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PostgresObjectKind {
     Database,
     Function,
     Group,
@@ -30,32 +30,32 @@ pub enum Kind {
 }
 
 /// Name, the letter of `acldefault`, and the privileges that there can be.
-const KINDS: &[(&str, Kind, &str, &[&str])] = &[
-    ("database", Kind::Database, "d", &["CREATE", "TEMPORARY", "CONNECT"]),
-    ("function", Kind::Function, "f", &["EXECUTE"]),
-    ("group", Kind::Group, "", &[]),
-    ("language", Kind::Language, "l", &["USAGE"]),
-    ("schema", Kind::Schema, "n", &["USAGE", "CREATE"]),
-    ("sequence", Kind::Sequence, "s", &["SELECT", "UPDATE", "USAGE"]),
+const KINDS: &[(&str, PostgresObjectKind, &str, &[&str])] = &[
+    ("database", PostgresObjectKind::Database, "d", &["CREATE", "TEMPORARY", "CONNECT"]),
+    ("function", PostgresObjectKind::Function, "f", &["EXECUTE"]),
+    ("group", PostgresObjectKind::Group, "", &[]),
+    ("language", PostgresObjectKind::Language, "l", &["USAGE"]),
+    ("schema", PostgresObjectKind::Schema, "n", &["USAGE", "CREATE"]),
+    ("sequence", PostgresObjectKind::Sequence, "s", &["SELECT", "UPDATE", "USAGE"]),
     (
         "table",
-        Kind::Table,
+        PostgresObjectKind::Table,
         "r",
         &["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "MAINTAIN"],
     ),
-    ("tablespace", Kind::Tablespace, "t", &["CREATE"]),
+    ("tablespace", PostgresObjectKind::Tablespace, "t", &["CREATE"]),
 ];
 
 /// Who has what on one object.
 #[derive(Default)]
-pub struct Access {
+pub struct AccessList {
     pub owner: String,
     /// By role, `public` for all: the privileges, and whether they may be passed on.
     pub held: BTreeMap<String, BTreeMap<String, bool>>,
 }
 
 /// The privileges of a call, checked: `select, insert` or a list.
-pub fn wanted(privileges: &Value, kind: Kind) -> Result<BTreeSet<String>> {
+pub fn wanted(privileges: &Value, kind: PostgresObjectKind) -> Result<BTreeSet<String>> {
     let texts: Vec<String> = match privileges {
         Value::Null => Vec::new(),
         Value::List(items) => items.iter().map(ToString::to_string).collect(),
@@ -68,7 +68,7 @@ pub fn wanted(privileges: &Value, kind: Kind) -> Result<BTreeSet<String>> {
         .filter(|name| !name.is_empty())
         .collect();
     let (kind_name, _, _, known) = row(kind);
-    if kind == Kind::Group {
+    if kind == PostgresObjectKind::Group {
         return match names.is_empty() {
             true => Ok(names),
             false => Err(Error::arguments("The privileges option should not be set for object_type group")),
@@ -82,12 +82,12 @@ pub fn wanted(privileges: &Value, kind: Kind) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-fn row(kind: Kind) -> &'static (&'static str, Kind, &'static str, &'static [&'static str]) {
+fn row(kind: PostgresObjectKind) -> &'static (&'static str, PostgresObjectKind, &'static str, &'static [&'static str]) {
     KINDS.iter().find(|(_, known, ..)| *known == kind).unwrap_or(&KINDS[0])
 }
 
-impl Object {
-    pub fn new(name: &str, kind: &str, schema: &str) -> Result<Object> {
+impl PostgresObject {
+    pub fn new(name: &str, kind: &str, schema: &str) -> Result<PostgresObject> {
         let kind = kind.to_lowercase();
         let found = KINDS.iter().find(|(known, ..)| *known == kind);
         let (_, kind, ..) = found.ok_or_else(|| {
@@ -95,12 +95,13 @@ impl Object {
             Error::arguments(format!("Invalid object_type: {kind} provided"))
                 .hint(format!("there are {}", known.join(", ")))
         })?;
-        Ok(Object { kind: *kind, name: name.to_owned(), schema: schema.to_owned() })
+        Ok(PostgresObject { kind: *kind, name: name.to_owned(), schema: schema.to_owned() })
     }
 
     /// All tables, sequences or functions of a schema.
     pub fn is_all(&self) -> bool {
-        matches!(self.kind, Kind::Table | Kind::Sequence | Kind::Function) && self.name.eq_ignore_ascii_case("all")
+        matches!(self.kind, PostgresObjectKind::Table | PostgresObjectKind::Sequence | PostgresObjectKind::Function)
+            && self.name.eq_ignore_ascii_case("all")
     }
 
     /// A table with the columns `name`, `owner` and `acl`.
@@ -125,9 +126,9 @@ impl Object {
             )
         };
         match self.kind {
-            Kind::Table => relation("'r', 'v', 'm', 'f', 'p'"),
-            Kind::Sequence => relation("'S'"),
-            Kind::Function => {
+            PostgresObjectKind::Table => relation("'r', 'v', 'm', 'f', 'p'"),
+            PostgresObjectKind::Sequence => relation("'S'"),
+            PostgresObjectKind::Function => {
                 let signature = "p.oid::pg_catalog.regprocedure::text";
                 let whole = literal(&format!("{}.{}", self.schema, self.name));
                 let only = match self.is_all() {
@@ -140,16 +141,16 @@ impl Object {
                     acl("p.proacl", "p.proowner")
                 )
             }
-            Kind::Database => plain("pg_database", "dat", "datdba"),
-            Kind::Language => plain("pg_language", "lan", "lanowner"),
-            Kind::Schema => plain("pg_namespace", "nsp", "nspowner"),
-            Kind::Tablespace => plain("pg_tablespace", "spc", "spcowner"),
-            Kind::Group => String::new(),
+            PostgresObjectKind::Database => plain("pg_database", "dat", "datdba"),
+            PostgresObjectKind::Language => plain("pg_language", "lan", "lanowner"),
+            PostgresObjectKind::Schema => plain("pg_namespace", "nsp", "nspowner"),
+            PostgresObjectKind::Tablespace => plain("pg_tablespace", "spc", "spcowner"),
+            PostgresObjectKind::Group => String::new(),
         }
     }
 
     /// The access to each object that is meant; none if there is no such object.
-    pub fn access(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<Vec<Access>> {
+    pub fn access(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<Vec<AccessList>> {
         let query = format!(
             "SELECT o.name, w.rolname AS owner, x.grantee = 0 AS everybody, g.rolname AS grantee, \
              x.privilege_type AS privilege, x.is_grantable AS passed FROM ({}) o \
@@ -158,7 +159,7 @@ impl Object {
              LEFT JOIN pg_catalog.pg_roles g ON g.oid = x.grantee",
             self.source()
         );
-        let mut found: BTreeMap<String, Access> = BTreeMap::new();
+        let mut found: BTreeMap<String, AccessList> = BTreeMap::new();
         for row in server.ask(machine, &query)? {
             let access = found.entry(text(&row, "name").to_owned()).or_default();
             access.owner = text(&row, "owner").to_owned();
@@ -207,7 +208,7 @@ impl Object {
         wanted: &BTreeSet<String>,
         passed: bool,
     ) -> Result<bool> {
-        if self.kind == Kind::Group {
+        if self.kind == PostgresObjectKind::Group {
             let members = self.members(machine, server)?;
             return Ok(members.get(role).is_some_and(|admin| *admin || !passed));
         }
@@ -217,7 +218,7 @@ impl Object {
         };
         let role = if is_public(role) { "public" } else { role };
         let access = self.access(machine, server)?;
-        let one = |access: &Access| {
+        let one = |access: &AccessList| {
             access.owner == role
                 || access.held.get(role).is_some_and(|held| {
                     wanted.iter().all(|name| held.get(name).is_some_and(|grantable| *grantable || !passed))
@@ -234,11 +235,11 @@ impl Object {
         role: &str,
         wanted: &BTreeSet<String>,
     ) -> Result<bool> {
-        if self.kind == Kind::Group {
+        if self.kind == PostgresObjectKind::Group {
             return Ok(self.members(machine, server)?.contains_key(role));
         }
         let role = if is_public(role) { "public" } else { role };
-        let some = |access: &Access| {
+        let some = |access: &AccessList| {
             access.held.get(role).is_some_and(|held| {
                 access.owner != role && held.keys().any(|name| wanted.contains("ALL") || wanted.contains(name))
             })
@@ -253,12 +254,14 @@ impl Object {
         }
         match self.kind {
             // A signature has its types behind it, which are not part of the name.
-            Kind::Function => {
+            PostgresObjectKind::Function => {
                 let bare = self.name.strip_prefix(&format!("{}.", self.schema)).unwrap_or(&self.name);
                 let (name, types) = bare.split_once('(').unwrap_or((bare, ")"));
                 format!("{kind} {}.{}({types}", identifier(&self.schema), identifier(name.trim_matches('"')))
             }
-            Kind::Table | Kind::Sequence => format!("{kind} {}.{}", identifier(&self.schema), identifier(&self.name)),
+            PostgresObjectKind::Table | PostgresObjectKind::Sequence => {
+                format!("{kind} {}.{}", identifier(&self.schema), identifier(&self.name))
+            }
             _ => format!("{kind} {}", identifier(&self.name)),
         }
     }
@@ -266,7 +269,7 @@ impl Object {
     pub fn grant(&self, role: &str, privileges: &BTreeSet<String>, passed: bool) -> Result<String> {
         self.sound()?;
         let role = grantee(role);
-        if self.kind == Kind::Group {
+        if self.kind == PostgresObjectKind::Group {
             let option = if passed { " WITH ADMIN OPTION" } else { "" };
             return Ok(format!("GRANT {} TO {role}{option}", identifier(&self.name)));
         }
@@ -278,7 +281,7 @@ impl Object {
         self.sound()?;
         let role = grantee(role);
         Ok(match self.kind {
-            Kind::Group => format!("REVOKE {} FROM {role}", identifier(&self.name)),
+            PostgresObjectKind::Group => format!("REVOKE {} FROM {role}", identifier(&self.name)),
             _ => format!("REVOKE {} ON {} FROM {role}", listed(privileges), self.sql()),
         })
     }
@@ -287,7 +290,8 @@ impl Object {
     fn sound(&self) -> Result<()> {
         let types = self.name.split_once('(').map_or("", |(_, types)| types);
         let fine = |letter: char| letter.is_alphanumeric() || " _,[].\")".contains(letter);
-        match self.kind != Kind::Function || (types.chars().all(fine) && types.matches(')').count() <= 1) {
+        match self.kind != PostgresObjectKind::Function || (types.chars().all(fine) && types.matches(')').count() <= 1)
+        {
             true => Ok(()),
             false => Err(Error::arguments(format!("'{}' is no signature of a function", self.name))),
         }
@@ -307,7 +311,7 @@ fn grantee(role: &str) -> String {
 }
 
 /// As Salt lists it: role, privilege, whether it may be passed on.
-pub fn told(access: &[Access]) -> Map {
+pub fn told(access: &[AccessList]) -> Map {
     let mut told = Map::new();
     for (role, held) in access.iter().flat_map(|access| &access.held) {
         let held: Map = held.iter().map(|(name, passed)| (name.as_str().into(), Value::Bool(*passed))).collect();
@@ -322,7 +326,7 @@ mod tests {
 
     #[test]
     fn statements_are_checked_and_quoted() {
-        let object = |name: &str, kind: &str| Object::new(name, kind, "pub\"lic").expect("it is an object");
+        let object = |name: &str, kind: &str| PostgresObject::new(name, kind, "pub\"lic").expect("it is an object");
         let some = BTreeSet::from(["SELECT".to_owned(), "INSERT".to_owned()]);
         let table = object("or\"ders", "Table").grant("anna", &some, true).expect("it can be said");
         assert_eq!(table, r#"GRANT INSERT, SELECT ON TABLE "pub""lic"."or""ders" TO "anna" WITH GRANT OPTION"#);
@@ -335,17 +339,22 @@ mod tests {
             object("team", "group").grant("a", &some, true).ok().as_deref(),
             Some(r#"GRANT "team" TO "a" WITH ADMIN OPTION"#)
         );
-        assert!(Object::new("x", "column", "public").is_err());
+        assert!(PostgresObject::new("x", "column", "public").is_err());
     }
 
     #[test]
     fn wishes_fit_their_object() {
         let told = |text: &str, kind| wanted(&Value::from(text), kind).map_err(|error| error.to_string());
-        assert_eq!(told("select , Insert", Kind::Table).map(|names| listed(&names)).as_deref(), Ok("INSERT, SELECT"));
-        assert!(told("ALL", Kind::Schema).is_ok());
-        let odd = told("SELECT; DROP", Kind::Table).expect_err("it is odd");
+        assert_eq!(
+            told("select , Insert", PostgresObjectKind::Table).map(|names| listed(&names)).as_deref(),
+            Ok("INSERT, SELECT")
+        );
+        assert!(told("ALL", PostgresObjectKind::Schema).is_ok());
+        let odd = told("SELECT; DROP", PostgresObjectKind::Table).expect_err("it is odd");
         assert_eq!(odd, "Invalid privilege(s): SELECT; DROP provided for object table");
-        assert!(told("CONNECT", Kind::Table).is_err() && told("", Kind::Table).is_err());
-        assert!(wanted(&Value::Null, Kind::Group).is_ok() && told("ALL", Kind::Group).is_err());
+        assert!(told("CONNECT", PostgresObjectKind::Table).is_err() && told("", PostgresObjectKind::Table).is_err());
+        assert!(
+            wanted(&Value::Null, PostgresObjectKind::Group).is_ok() && told("ALL", PostgresObjectKind::Group).is_err()
+        );
     }
 }

@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 
 use super::client::PostgresServer;
 use super::csv;
-use super::password::{self, Method};
+use super::password::{self, PasswordEncryption};
 use super::quote::{identifier, literal};
 use super::sql::text;
 use crate::machine::Probe;
@@ -73,13 +73,13 @@ impl RoleSpec<'_> {
         }
     }
 
-    fn method(&self) -> Result<Option<Method>> {
+    fn method(&self) -> Result<Option<PasswordEncryption>> {
         match &self.encrypted {
             Value::Null => Ok(None),
-            Value::Bool(true) => Ok(Some(Method::Md5)),
-            Value::Bool(false) => Ok(Some(Method::Plain)),
-            Value::String(name) if name == "md5" => Ok(Some(Method::Md5)),
-            Value::String(name) if name == "scram-sha-256" => Ok(Some(Method::Scram)),
+            Value::Bool(true) => Ok(Some(PasswordEncryption::Md5)),
+            Value::Bool(false) => Ok(Some(PasswordEncryption::Plain)),
+            Value::String(name) if name == "md5" => Ok(Some(PasswordEncryption::Md5)),
+            Value::String(name) if name == "scram-sha-256" => Ok(Some(PasswordEncryption::Scram)),
             other => Err(Error::arguments(format!("Unknown password algorithm: {other}"))),
         }
     }
@@ -100,8 +100,8 @@ impl RoleSpec<'_> {
             None => {
                 let rows = server.ask(machine, "SELECT pg_catalog.current_setting('password_encryption') AS method")?;
                 match rows.first().map(|row| text(row, "method")) {
-                    Some("scram-sha-256") => Method::Scram,
-                    _ => Method::Md5,
+                    Some("scram-sha-256") => PasswordEncryption::Scram,
+                    _ => PasswordEncryption::Md5,
                 }
             }
         };

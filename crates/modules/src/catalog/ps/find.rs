@@ -5,7 +5,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::process::{self, Owners, Process};
+use super::process::{self, ProcessStat, UserNames};
 use crate::catalog::Function;
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
@@ -28,18 +28,18 @@ impl Function for GetPidList {
 }
 
 /// Fits a process's name, or its whole command line.
-struct Pattern {
+struct ProcessPattern {
     text: String,
     expression: Option<Regex>,
     user: Option<String>,
     full: bool,
 }
 
-impl Pattern {
-    fn found(&self, machine: &dyn Probe) -> Vec<Process> {
-        let owners = Owners::read(machine);
+impl ProcessPattern {
+    fn found(&self, machine: &dyn Probe) -> Vec<ProcessStat> {
+        let owners = UserNames::read(machine);
         let own = std::process::id();
-        let fits = |process: &Process| {
+        let fits = |process: &ProcessStat| {
             let text = match process::command_line(machine, process.pid) {
                 line if self.full && !line.is_empty() => line.join(" "),
                 _ => process.name.clone(),
@@ -81,7 +81,7 @@ impl Function for Pgrep {
             true => Some(Regex::new(&self.pattern, Flags::NONE)?),
             false => None,
         };
-        let pattern = Pattern { text: self.pattern, expression, user: self.user, full: self.full };
+        let pattern = ProcessPattern { text: self.pattern, expression, user: self.user, full: self.full };
         let found: Vec<u32> = pattern.found(machine).iter().map(|process| process.pid).collect();
         Ok(Some(found).filter(|found| !found.is_empty()))
     }
@@ -145,7 +145,7 @@ impl Function for Pkill {
             return Err(Error::arguments("an empty pattern would end every process"));
         }
         let signal = signal_number(self.signal)?;
-        let pattern = Pattern { text: self.pattern, expression: None, user: self.user, full: self.full };
+        let pattern = ProcessPattern { text: self.pattern, expression: None, user: self.user, full: self.full };
         let found = pattern.found(machine).into_iter().map(|process| process.pid);
         let killed: Vec<Value> = found.filter(|pid| kill(*pid, signal)).map(Value::from).collect();
         Ok((!killed.is_empty()).then(|| [("killed".into(), Value::List(killed))].into_iter().collect()))

@@ -6,7 +6,7 @@ use rocksalt_core::sort::sort_by;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::process::{self, Owners, Process, numbers, page, ticks};
+use super::process::{self, ProcessStat, UserNames, numbers, page, ticks};
 use crate::catalog::Function;
 use crate::grains::look;
 use crate::machine::{Probe, System};
@@ -26,7 +26,7 @@ pub struct ProcInfo {
     attrs: Vec<String>,
 }
 
-type Attribute = fn(&dyn Probe, &Process) -> Value;
+type Attribute = fn(&dyn Probe, &ProcessStat) -> Value;
 
 const ATTRIBUTES: &[(&str, Attribute)] = &[
     ("cmdline", |machine, process| process::command_line(machine, process.pid).into()),
@@ -60,7 +60,7 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
     ("status", |_, process| process.status().into()),
     ("threads", |machine, process| threads(machine, process)),
     ("uids", |machine, process| Value::List(numbers(machine, process.pid, "Uid").map(Value::from).to_vec())),
-    ("username", |machine, process| Owners::read(machine).of(machine, process.pid).into()),
+    ("username", |machine, process| UserNames::read(machine).of(machine, process.pid).into()),
 ];
 
 impl Function for ProcInfo {
@@ -72,7 +72,7 @@ impl Function for ProcInfo {
             let hint = known().collect::<Vec<_>>().join(", ");
             return Err(Error::arguments(format!("invalid attr name '{unknown}'")).hint(format!("there are {hint}")));
         }
-        let Some(process) = Process::read(machine, self.pid) else {
+        let Some(process) = ProcessStat::read(machine, self.pid) else {
             return Err(Error::failed(format!("process PID not found (pid={})", self.pid)));
         };
         let wanted =
@@ -85,7 +85,7 @@ fn seconds(ticks_used: u64) -> f64 {
     ticks_used as f64 / ticks()
 }
 
-fn status(machine: &dyn Probe, process: &Process, key: &str) -> String {
+fn status(machine: &dyn Probe, process: &ProcessStat, key: &str) -> String {
     let text = look::text(machine, &format!("/proc/{}/status", process.pid)).unwrap_or_default();
     look::field(&text, key).unwrap_or_default().to_owned()
 }
@@ -100,12 +100,12 @@ fn affinity(ranges: &str) -> Vec<Value> {
 }
 
 /// Null where we may not look.
-fn link(machine: &dyn Probe, process: &Process, name: &str) -> Value {
+fn link(machine: &dyn Probe, process: &ProcessStat, name: &str) -> Value {
     let target = machine.read_link(Path::new(&format!("/proc/{}/{name}", process.pid)));
     target.ok().map(|path| path.to_string_lossy().into_owned()).into()
 }
 
-fn environment(machine: &dyn Probe, process: &Process) -> Value {
+fn environment(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let Some(text) = look::text(machine, &format!("/proc/{}/environ", process.pid)) else { return Value::Null };
     Value::Map(
         text.split('\0')
@@ -116,21 +116,21 @@ fn environment(machine: &dyn Probe, process: &Process) -> Value {
 }
 
 /// Reads, writes, read bytes, written bytes, then what the program asked for.
-fn io_counters(machine: &dyn Probe, process: &Process) -> Value {
+fn io_counters(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let Some(text) = look::text(machine, &format!("/proc/{}/io", process.pid)) else { return Value::Null };
     let count = |key: &str| Value::integer(look::field(&text, key).unwrap_or("0")).unwrap_or_default();
     Value::List(["syscr", "syscw", "read_bytes", "write_bytes", "rchar", "wchar"].map(count).to_vec())
 }
 
 /// Resident, virtual, shared, text, library, data and dirty bytes.
-fn memory(machine: &dyn Probe, process: &Process) -> Option<[u64; 7]> {
+fn memory(machine: &dyn Probe, process: &ProcessStat) -> Option<[u64; 7]> {
     let text = look::line(machine, &format!("/proc/{}/statm", process.pid))?;
     let pages: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [all, resident, shared, code, library, data, dirty] = pages[..] else { return None };
     Some([resident, all, shared, code, library, data, dirty].map(|count| count.saturating_mul(page())))
 }
 
-fn memory_percent(machine: &dyn Probe, process: &Process) -> Value {
+fn memory_percent(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let total = super::resources::memory_total(machine);
     match memory(machine, process) {
         Some([resident, ..]) if total > 0 => Value::Float(resident as f64 / total as f64 * 100.0),
@@ -139,13 +139,13 @@ fn memory_percent(machine: &dyn Probe, process: &Process) -> Value {
 }
 
 /// Regular files and their descriptors.
-fn open_files(machine: &dyn Probe, process: &Process) -> Value {
+fn open_files(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let folder = format!("/proc/{}/fd", process.pid);
     let Ok(names) = machine.list(Path::new(&folder)) else { return Value::Null };
     let files = names.iter().filter_map(|name| {
         let target = machine.read_link(Path::new(&format!("{folder}/{name}"))).ok()?;
         let stat = machine.stat(&target, true).ok()??;
-        (stat.kind == crate::machine::Kind::File).then(|| {
+        (stat.kind == crate::machine::FileKind::File).then(|| {
             Value::List(vec![target.to_string_lossy().into_owned().into(), Value::integer(name).unwrap_or_default()])
         })
     });
@@ -153,7 +153,7 @@ fn open_files(machine: &dyn Probe, process: &Process) -> Value {
 }
 
 /// Number, user and system seconds of each thread.
-fn threads(machine: &dyn Probe, process: &Process) -> Value {
+fn threads(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let tasks = format!("/proc/{}/task", process.pid);
     let threads = look::names(machine, &tasks).into_iter().filter_map(|task| {
         let text = look::text(machine, &format!("{tasks}/{task}/stat"))?;
@@ -186,7 +186,7 @@ impl Function for Top {
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
         let before = process::all(machine);
         machine.sleep(self.interval)?;
-        let mut used: Vec<(f64, Process)> = process::all(machine)
+        let mut used: Vec<(f64, ProcessStat)> = process::all(machine)
             .into_iter()
             .filter_map(|now| {
                 let then = before.iter().find(|then| then.pid == now.pid && then.start == now.start)?;
@@ -194,7 +194,7 @@ impl Function for Top {
             })
             .collect();
         sort_by(&mut used, |(a, _), (b, _)| b.total_cmp(a));
-        let (owners, boot) = (Owners::read(machine), process::boot_time(machine));
+        let (owners, boot) = (UserNames::read(machine), process::boot_time(machine));
         Ok(used
             .into_iter()
             .take(self.num_processes as usize)
@@ -203,7 +203,7 @@ impl Function for Top {
     }
 }
 
-fn shown(machine: &dyn Probe, process: &Process, owners: &Owners, boot: u64) -> Map {
+fn shown(machine: &dyn Probe, process: &ProcessStat, owners: &UserNames, boot: u64) -> Map {
     let named =
         |names: &[&str], values: Vec<Value>| Value::Map(names.iter().map(|name| (*name).into()).zip(values).collect());
     let line = process::command_line(machine, process.pid);

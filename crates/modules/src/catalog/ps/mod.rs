@@ -7,9 +7,9 @@ mod info;
 mod resources;
 pub mod users;
 
-use super::{Entry, entry};
+use super::{CatalogFunction, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<resources::BootTime>(),
     entry::<resources::CpuPercent>(),
     entry::<resources::CpuTimes>(),

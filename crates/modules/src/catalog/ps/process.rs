@@ -16,7 +16,7 @@ pub fn page() -> u64 {
 
 /// The line `/proc/PID/stat`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Process {
+pub struct ProcessStat {
     pub pid: u32,
     pub name: String,
     pub state: char,
@@ -30,9 +30,9 @@ pub struct Process {
     pub cpu: u64,
 }
 
-impl Process {
-    pub fn read(machine: &dyn Probe, pid: u32) -> Option<Process> {
-        let mut process = Process::parse(&look::text(machine, &format!("/proc/{pid}/stat"))?)?;
+impl ProcessStat {
+    pub fn read(machine: &dyn Probe, pid: u32) -> Option<ProcessStat> {
+        let mut process = ProcessStat::parse(&look::text(machine, &format!("/proc/{pid}/stat"))?)?;
         // The kernel cuts names at 15 letters; the command line may have all of them.
         if process.name.len() >= 15
             && let Some(first) = command_line(machine, pid).first()
@@ -45,13 +45,13 @@ impl Process {
     }
 
     /// The name stands in brackets and may itself have brackets and blanks in it.
-    fn parse(line: &str) -> Option<Process> {
+    fn parse(line: &str) -> Option<ProcessStat> {
         let (pid, rest) = line.split_once('(')?;
         let (name, rest) = rest.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         // The state is field 3 of the line, and the first one here.
         let number = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-        Some(Process {
+        Some(ProcessStat {
             pid: pid.trim().parse().ok()?,
             name: name.to_owned(),
             state: fields.first()?.chars().next()?,
@@ -101,8 +101,8 @@ pub fn pids(machine: &dyn Probe) -> Vec<u32> {
 }
 
 /// All processes; one that ends meanwhile is left out.
-pub fn all(machine: &dyn Probe) -> Vec<Process> {
-    pids(machine).into_iter().filter_map(|pid| Process::read(machine, pid)).collect()
+pub fn all(machine: &dyn Probe) -> Vec<ProcessStat> {
+    pids(machine).into_iter().filter_map(|pid| ProcessStat::read(machine, pid)).collect()
 }
 
 /// Empty for the kernel's own threads.
@@ -121,11 +121,11 @@ pub fn numbers(machine: &dyn Probe, pid: u32, key: &str) -> [u32; 3] {
 }
 
 /// Names of users, read once for a whole list of processes.
-pub struct Owners(Vec<accounts::User>);
+pub struct UserNames(Vec<accounts::User>);
 
-impl Owners {
-    pub fn read(machine: &dyn Probe) -> Owners {
-        Owners(accounts::users(machine))
+impl UserNames {
+    pub fn read(machine: &dyn Probe) -> UserNames {
+        UserNames(accounts::users(machine))
     }
 
     /// The real user's name, or its number if it has none.
@@ -152,14 +152,14 @@ mod tests {
 
     #[test]
     fn a_process_is_read_whatever_its_name() {
-        let process = Process::parse(STAT).expect("a process");
+        let process = ProcessStat::parse(STAT).expect("a process");
         assert_eq!((process.pid, process.name.as_str(), process.parent), (42, "a (b) c", 1));
         assert_eq!(
             (process.times, process.nice, process.threads, process.start),
             ([150, 250, 30, 40, 11], -5, 3, 1234)
         );
         assert_eq!((process.cpu, process.status()), (1, "sleeping"));
-        assert_eq!(Process::parse("rubbish"), None);
+        assert_eq!(ProcessStat::parse("rubbish"), None);
     }
 
     #[test]
@@ -169,8 +169,8 @@ mod tests {
             .file("/proc/7/cmdline", "/usr/lib/systemd/systemd-networkd\0--x\0")
             .file("/proc/7/status", "Name:\tx\nUid:\t998\t998\t998\t998\n")
             .file("/etc/passwd", "net:x:998:998::/:/bin/false\n");
-        assert_eq!(Process::read(&machine, 7).map(|process| process.name).as_deref(), Some("systemd-networkd"));
-        assert_eq!(Owners::read(&machine).of(&machine, 7), "net");
+        assert_eq!(ProcessStat::read(&machine, 7).map(|process| process.name).as_deref(), Some("systemd-networkd"));
+        assert_eq!(UserNames::read(&machine).of(&machine, 7), "net");
         assert_eq!(pids(&machine), [7]);
     }
 }

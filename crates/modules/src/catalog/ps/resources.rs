@@ -8,7 +8,7 @@ use rocksalt_macros::function;
 use super::process::{boot_time, ticks};
 use super::users;
 use crate::catalog::Function;
-use crate::catalog::disk::{self, Mount};
+use crate::catalog::disk::{self, MountTableLine};
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
@@ -187,15 +187,15 @@ impl Function for DiskIoCounters {
 }
 
 /// Without `all`, only file systems that are on a device.
-fn partitions(machine: &dyn Probe, all: bool) -> Vec<Mount> {
+fn partitions(machine: &dyn Probe, all: bool) -> Vec<MountTableLine> {
     let kinds = look::text(machine, "/proc/filesystems").unwrap_or_default();
-    let on_device = |mount: &Mount| {
+    let on_device = |mount: &MountTableLine| {
         mount.kind == "zfs" || kinds.lines().any(|line| !line.starts_with("nodev") && line.trim() == mount.kind)
     };
     disk::mounts(machine).into_iter().filter(|mount| all || on_device(mount)).collect()
 }
 
-fn partition(mount: &Mount) -> Map {
+fn partition(mount: &MountTableLine) -> Map {
     map([
         ("device", mount.device.as_str().into()),
         ("mountpoint", mount.point.as_str().into()),
@@ -268,7 +268,7 @@ impl Function for DiskPartitionUsage {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let shown = |mount: &Mount| {
+        let shown = |mount: &MountTableLine| {
             let mut shown = partition(mount);
             shown.extend(usage(&mount.point).unwrap_or_default());
             shown

@@ -7,9 +7,9 @@ mod mode;
 mod modules;
 mod ports;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<fcontext::AddPolicy>(),
     entry::<fcontext::ApplyPolicy>(),
     entry::<fcontext::DeletePolicy>(),

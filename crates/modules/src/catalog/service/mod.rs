@@ -1,6 +1,6 @@
 //! `service`: whether a target's services run, and whether they start at boot.
 //!
-//! [`Provider`] is how one kind of system keeps services; each is one file here.
+//! [`ServiceProvider`] is how one kind of system keeps services; each is one file here.
 
 mod functions;
 mod openrc;
@@ -21,7 +21,7 @@ use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
 /// How a kind of system starts and stops services and makes them start with it.
-trait Provider: Sync {
+trait ServiceProvider: Sync {
     /// Whether it is this one's business: of this service, or of all of them.
     fn fits(&self, machine: &dyn Probe, name: Option<&str>) -> bool;
 
@@ -82,11 +82,11 @@ trait Masks {
 }
 
 /// In this order: the first that fits is taken.
-const PROVIDERS: &[&dyn Provider] =
+const PROVIDERS: &[&dyn ServiceProvider] =
     &[&systemd::Systemd { offline: false }, &openrc::OpenRc, &sysv::Sysv, &systemd::Systemd { offline: true }];
 
 /// Who keeps this service; `None`: all of them.
-fn provider(machine: &dyn Probe, name: Option<&str>) -> Result<&'static dyn Provider> {
+fn provider(machine: &dyn Probe, name: Option<&str>) -> Result<&'static dyn ServiceProvider> {
     if let Some(name) = name.filter(|name| name.is_empty() || name.starts_with('-') || name.contains(STRANGE)) {
         return Err(Error::arguments(format!("'{name}' is no name of a service")));
     }
@@ -146,7 +146,7 @@ struct ServiceOptions {
 }
 
 /// Whether a service runs; `sig` is part of the command line of its process, for those that can't tell otherwise.
-fn status(provider: &dyn Provider, machine: &dyn Probe, name: &str, sig: Option<&str>) -> Result<bool> {
+fn status(provider: &dyn ServiceProvider, machine: &dyn Probe, name: &str, sig: Option<&str>) -> Result<bool> {
     match sig.filter(|sig| !sig.is_empty() && provider.masks().is_none()) {
         Some(sig) => {
             let own = std::process::id();

@@ -1,6 +1,6 @@
 //! OpenRC, as in Alpine and Gentoo: `rc-service`, `rc-update`, links in `/etc/runlevels`.
 
-use super::{Boot, Provider, ServiceAction, ServiceOptions, run, succeeded, sysv};
+use super::{Boot, ServiceAction, ServiceOptions, ServiceProvider, run, succeeded, sysv};
 use crate::Result;
 use crate::grains::look;
 use crate::machine::{Command, Probe, System};
@@ -10,7 +10,7 @@ pub struct OpenRc;
 const LEVELS: &str = "/etc/runlevels";
 const LEVEL: &str = "default";
 
-impl Provider for OpenRc {
+impl ServiceProvider for OpenRc {
     fn fits(&self, machine: &dyn Probe, _: Option<&str>) -> bool {
         // Debian has its programs in a package that can lie beside another init.
         look::program(machine, "rc-service").is_some()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rocksalt_core::{Map, Value};
 
-use super::{Boot, Masks, Provider, ServiceAction, ServiceOptions, run, sysv, unit};
+use super::{Boot, Masks, ServiceAction, ServiceOptions, ServiceProvider, run, sysv, unit};
 use crate::grains::look;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
@@ -15,7 +15,7 @@ pub struct Systemd {
     pub offline: bool,
 }
 
-impl Provider for Systemd {
+impl ServiceProvider for Systemd {
     fn fits(&self, machine: &dyn Probe, name: Option<&str>) -> bool {
         match self.offline {
             // What sd_booted(3) looks at.
@@ -33,7 +33,7 @@ impl Provider for Systemd {
             return Ok(unit::has_file(machine, &unit));
         }
         // A file that systemd has not read yet is read before anything is done with the unit.
-        Ok(Shown::of(machine, &unit)?.is_loaded() || unit::has_file(machine, &unit))
+        Ok(UnitProperties::of(machine, &unit)?.is_loaded() || unit::has_file(machine, &unit))
     }
 
     fn runs(&self, machine: &dyn Probe, name: &str) -> Result<bool> {
@@ -41,7 +41,7 @@ impl Provider for Systemd {
         if self.offline || unit.contains("@.") {
             return Ok(false);
         }
-        Ok(matches!(Shown::of(machine, &unit)?.active.as_str(), "active" | "reloading" | "refreshing"))
+        Ok(matches!(UnitProperties::of(machine, &unit)?.active.as_str(), "active" | "reloading" | "refreshing"))
     }
 
     fn enabled(&self, machine: &dyn Probe, name: &str) -> Result<bool> {
@@ -190,7 +190,7 @@ impl Systemd {
         if unit.contains("@.") {
             return Ok(());
         }
-        let shown = Shown::of(machine, unit)?;
+        let shown = UnitProperties::of(machine, unit)?;
         if shown.is_stale || (!shown.is_loaded() && unit::has_file(machine, unit)) {
             reload_all(machine)?;
         }
@@ -215,15 +215,15 @@ impl Systemd {
 }
 
 /// What the manager knows of a unit.
-struct Shown {
+struct UnitProperties {
     load: String,
     active: String,
     /// Its file is newer than what systemd has read.
     is_stale: bool,
 }
 
-impl Shown {
-    fn of(machine: &dyn Probe, unit: &str) -> Result<Shown> {
+impl UnitProperties {
+    fn of(machine: &dyn Probe, unit: &str) -> Result<UnitProperties> {
         let output = query(machine, &["show", "--property=LoadState,ActiveState,NeedDaemonReload", "--", unit])?;
         let text = output.text();
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
@@ -233,7 +233,7 @@ impl Shown {
                 String::from_utf8_lossy(&output.stderr).trim()
             )));
         }
-        Ok(Shown {
+        Ok(UnitProperties {
             load: value("LoadState=").to_owned(),
             active: value("ActiveState=").to_owned(),
             is_stale: value("NeedDaemonReload=") == "yes",

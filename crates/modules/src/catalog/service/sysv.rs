@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::{Boot, Provider, ServiceAction, ServiceOptions, run, succeeded};
+use super::{Boot, ServiceAction, ServiceOptions, ServiceProvider, run, succeeded};
 use crate::grains::look;
-use crate::machine::{Command, Kind, Probe, System};
+use crate::machine::{Command, FileKind, Probe, System};
 use crate::{Error, Result};
 
 pub struct Sysv;
 
 const SCRIPTS: &str = "/etc/init.d";
 
-impl Provider for Sysv {
+impl ServiceProvider for Sysv {
     fn fits(&self, machine: &dyn Probe, name: Option<&str>) -> bool {
         if in_chroot(machine) && look::program(machine, "systemctl").is_some() {
             return false;
@@ -109,7 +109,7 @@ fn words(machine: &dyn Probe, name: &str, script: &str, act: &str) -> Vec<String
 pub fn script(machine: &dyn Probe, name: &str) -> Option<String> {
     let path = format!("{SCRIPTS}/{name}");
     let stat = machine.stat(Path::new(&path), true).ok()??;
-    (stat.kind == Kind::File && stat.mode & 0o111 != 0).then_some(path)
+    (stat.kind == FileKind::File && stat.mode & 0o111 != 0).then_some(path)
 }
 
 pub fn scripts(machine: &dyn Probe) -> Vec<String> {

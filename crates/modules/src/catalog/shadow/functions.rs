@@ -7,7 +7,7 @@ use super::line::{self, DAYS, Shadow};
 use crate::catalog::Function;
 use crate::catalog::user::tool::{self, words};
 use crate::machine::{Probe, System};
-use crate::text::crypt::{self, Method};
+use crate::text::crypt::{self, CryptMethod};
 use crate::{Error, Result};
 
 /// Details of a user's password, including its hash; all empty if there is no such user.
@@ -91,8 +91,8 @@ impl Function for GenPassword {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let method = match self.algorithm.as_str() {
-            "sha512" => Method::Sha512,
-            "sha256" => Method::Sha256,
+            "sha512" => CryptMethod::Sha512,
+            "sha256" => CryptMethod::Sha256,
             other => {
                 return Err(Error::arguments(format!("Cannot hash using '{other}' hash algorithm."))
                     .hint("there are sha512 and sha256; the older ones are not safe"));

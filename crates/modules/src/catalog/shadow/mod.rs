@@ -6,9 +6,9 @@ mod line;
 pub use functions::random_salt;
 pub use line::{DAYS, Shadow, days, set_password};
 
-use super::{Entry, entry};
+use super::{CatalogFunction, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::DefaultHash>(),
     entry::<functions::DelPassword>(),
     entry::<functions::GenPassword>(),

@@ -6,9 +6,9 @@ mod merge;
 mod renderer;
 mod tree;
 
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<banner::Banner>(),
     entry::<banner::Boolstr>(),
     entry::<data::Deserialize>(),

@@ -4,13 +4,13 @@ use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};
 
 use super::Function;
-use crate::catalog::cp::Listing;
+use crate::catalog::cp::TreeListing;
 use crate::machine::System;
 use crate::{Error, Result};
 
 /// A path of the tree.
 #[arguments]
-pub struct Place {
+pub struct TreeLookup {
     /// The path, without `salt://`.
     path: String,
     /// The environment.
@@ -27,11 +27,11 @@ enum Is {
 
 /// Only what is spelt as the tree spells it is there: no slash at the end, no dots.
 fn is_there(machine: &dyn System, path: &str, saltenv: &str, what: Is) -> Result<bool> {
-    let listing = Listing::new(machine, saltenv)?;
+    let listing = TreeListing::new(machine, saltenv)?;
     Ok(what != Is::Directory && listing.has_file(path) || what != Is::File && listing.has_directory(path))
 }
 
-impl Place {
+impl TreeLookup {
     fn is_there(self, machine: &dyn System, what: Is) -> Result<bool> {
         is_there(machine, &self.path, &self.saltenv, what)
     }
@@ -42,24 +42,24 @@ impl Place {
 /// ```text
 /// rocksalt '*' slsutil.dir_exists nginx/files
 /// ```
-#[function("slsutil.dir_exists", reads, call = Place::is_there(Is::Directory) -> bool)]
-pub struct DirExists(Place);
+#[function("slsutil.dir_exists", reads, call = TreeLookup::is_there(Is::Directory) -> bool)]
+pub struct DirExists(TreeLookup);
 
 /// Whether a file is in the controller's tree.
 ///
 /// ```text
 /// rocksalt '*' slsutil.file_exists nginx/init.sls
 /// ```
-#[function("slsutil.file_exists", reads, call = Place::is_there(Is::File) -> bool)]
-pub struct FileExists(Place);
+#[function("slsutil.file_exists", reads, call = TreeLookup::is_there(Is::File) -> bool)]
+pub struct FileExists(TreeLookup);
 
 /// Whether a file or a directory is in the controller's tree.
 ///
 /// ```text
 /// rocksalt '*' slsutil.path_exists nginx
 /// ```
-#[function("slsutil.path_exists", reads, call = Place::is_there(Is::Either) -> bool)]
-pub struct PathExists(Place);
+#[function("slsutil.path_exists", reads, call = TreeLookup::is_there(Is::Either) -> bool)]
+pub struct PathExists(TreeLookup);
 
 /// The nearest of some files in a directory of the tree and those above it.
 ///

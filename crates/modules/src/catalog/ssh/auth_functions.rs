@@ -3,8 +3,8 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::authorized::{AuthorizedKeys, Status, from_source, shown};
-use super::key::{self, Key};
+use super::authorized::{AuthorizedKeys, KeyStatus, from_source, shown};
+use super::key::{self, SshKey};
 use crate::catalog::Function;
 use crate::machine::{System, accounts};
 use crate::{Error, Result};
@@ -87,7 +87,7 @@ impl Function for CheckKey {
     type Output = &'static str;
 
     fn call(self, machine: &dyn System) -> Result<&'static str> {
-        let wanted = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
+        let wanted = SshKey::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
         let known = AuthorizedKeys::read(machine, &self.user, &self.config)?;
         Ok(known.status(&wanted).name())
     }
@@ -152,7 +152,7 @@ impl Function for SetAuthKey {
         if self.key.split_whitespace().count() > 1 {
             return Ok("invalid");
         }
-        let wanted = Key::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
+        let wanted = SshKey::given(&self.key, &key::refined(&self.enc)?, &self.comment, &self.options);
         if !wanted.is_valid() {
             return Ok("Invalid public key");
         }
@@ -239,22 +239,22 @@ impl Function for RmAuthKeyFromFile {
     }
 }
 
-fn needed(keys: Option<Vec<Key>>) -> Result<Vec<Key>> {
+fn needed(keys: Option<Vec<SshKey>>) -> Result<Vec<SshKey>> {
     keys.ok_or_else(|| Error::failed("Failed to pull key file from salt file server"))
 }
 
-fn set(machine: &dyn System, user: &str, config: &str, keys: &[Key]) -> Result<&'static str> {
+fn set(machine: &dyn System, user: &str, config: &str, keys: &[SshKey]) -> Result<&'static str> {
     let Ok(mut known) = AuthorizedKeys::read(machine, user, config) else { return Ok("fail") };
     if known.homeless(machine) || keys.is_empty() {
         return Ok("fail");
     }
-    let done: Vec<Status> = keys.iter().map(|key| known.set(key)).collect();
-    if done.iter().any(|status| *status != Status::Exists) {
+    let done: Vec<KeyStatus> = keys.iter().map(|key| known.set(key)).collect();
+    if done.iter().any(|status| *status != KeyStatus::Exists) {
         known.write(machine)?;
     }
     Ok(match () {
-        () if done.contains(&Status::Update) => "replace",
-        () if done.contains(&Status::Add) => "new",
+        () if done.contains(&KeyStatus::Update) => "replace",
+        () if done.contains(&KeyStatus::Add) => "new",
         () => "no change",
     })
 }

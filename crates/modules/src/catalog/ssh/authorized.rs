@@ -5,39 +5,39 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};
 
-use super::key::{self, Key};
-use super::place::Place;
+use super::key::{self, SshKey};
+use super::place::UserFile;
 use crate::Result;
-use crate::catalog::cp::{self, source::Source};
+use crate::catalog::cp::{self, source::ContentSource};
 use crate::machine::{Probe, System};
 
 /// What is to be done, or was done, with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum KeyStatus {
     Add,
     Update,
     Exists,
 }
 
-impl Status {
+impl KeyStatus {
     pub fn name(self) -> &'static str {
         match self {
-            Status::Add => "add",
-            Status::Update => "update",
-            Status::Exists => "exists",
+            KeyStatus::Add => "add",
+            KeyStatus::Update => "update",
+            KeyStatus::Exists => "exists",
         }
     }
 }
 
 #[derive(Serialize, Deserialize)]
 pub struct AuthorizedKeys {
-    place: Place,
+    place: UserFile,
     text: String,
 }
 
 impl AuthorizedKeys {
     pub fn read(machine: &dyn Probe, user: &str, config: &str) -> Result<AuthorizedKeys> {
-        let place = Place::of(machine, user, config)?;
+        let place = UserFile::of(machine, user, config)?;
         let text = place.read(machine)?.unwrap_or_default();
         Ok(AuthorizedKeys { place, text })
     }
@@ -46,25 +46,25 @@ impl AuthorizedKeys {
         self.place.homeless(machine)
     }
 
-    pub fn keys(&self) -> Vec<Key> {
+    pub fn keys(&self) -> Vec<SshKey> {
         keys(&self.text)
     }
 
-    pub fn status(&self, wanted: &Key) -> Status {
-        let found: Vec<Key> = self.keys().into_iter().filter(|known| known.key == wanted.key).collect();
+    pub fn status(&self, wanted: &SshKey) -> KeyStatus {
+        let found: Vec<SshKey> = self.keys().into_iter().filter(|known| known.key == wanted.key).collect();
         match found.iter().all(|known| known == wanted) {
-            true if found.is_empty() => Status::Add,
-            true => Status::Exists,
-            false => Status::Update,
+            true if found.is_empty() => KeyStatus::Add,
+            true => KeyStatus::Exists,
+            false => KeyStatus::Update,
         }
     }
 
-    pub fn set(&mut self, wanted: &Key) -> Status {
+    pub fn set(&mut self, wanted: &SshKey) -> KeyStatus {
         let status = self.status(wanted);
         match status {
-            Status::Exists => {}
-            Status::Update => self.each(|known| (known.key == wanted.key).then(|| format!("{}\n", wanted.line()))),
-            Status::Add => {
+            KeyStatus::Exists => {}
+            KeyStatus::Update => self.each(|known| (known.key == wanted.key).then(|| format!("{}\n", wanted.line()))),
+            KeyStatus::Add => {
                 if !self.text.is_empty() && !self.text.ends_with('\n') {
                     self.text.push('\n');
                 }
@@ -86,18 +86,18 @@ impl AuthorizedKeys {
     }
 
     /// Puts something else in the place of keys' lines.
-    fn each(&mut self, new: impl Fn(&Key) -> Option<String>) {
-        let line = |line: &str| Key::parse(line).and_then(|key| new(&key)).unwrap_or_else(|| line.to_owned());
+    fn each(&mut self, new: impl Fn(&SshKey) -> Option<String>) {
+        let line = |line: &str| SshKey::parse(line).and_then(|key| new(&key)).unwrap_or_else(|| line.to_owned());
         self.text = self.text.split_inclusive('\n').map(line).collect();
     }
 }
 
-pub fn keys(text: &str) -> Vec<Key> {
-    text.lines().filter_map(Key::parse).filter(Key::is_valid).collect()
+pub fn keys(text: &str) -> Vec<SshKey> {
+    text.lines().filter_map(SshKey::parse).filter(SshKey::is_valid).collect()
 }
 
 /// Keys as Salt shows them.
-pub fn shown(keys: &[Key], kind: Option<&str>) -> Result<Map> {
+pub fn shown(keys: &[SshKey], kind: Option<&str>) -> Result<Map> {
     let mut shown = Map::new();
     for known in keys {
         let options = known.options.split(',').filter(|option| !option.is_empty()).map(Value::from).collect();
@@ -113,12 +113,12 @@ pub fn shown(keys: &[Key], kind: Option<&str>) -> Result<Map> {
 }
 
 /// The keys of a file of the tree, or of elsewhere; `None` if there is no such file.
-pub fn from_source(machine: &dyn Probe, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<Key>>> {
-    let content = match Source::parse(machine, source, saltenv)? {
-        Source::Tree { path, saltenv } => machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec()),
-        Source::Url(url) => Some(cp::url_content(machine, &url)?),
-        Source::Local(path) => machine.read(Path::new(&path)).ok(),
-        Source::Given(_) => None,
+pub fn from_source(machine: &dyn Probe, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<SshKey>>> {
+    let content = match ContentSource::parse(machine, source, saltenv)? {
+        ContentSource::Tree { path, saltenv } => machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec()),
+        ContentSource::Url(url) => Some(cp::url_content(machine, &url)?),
+        ContentSource::Local(path) => machine.read(Path::new(&path)).ok(),
+        ContentSource::Given(_) => None,
     };
     Ok(content.map(|content| keys(&String::from_utf8_lossy(&content))))
 }

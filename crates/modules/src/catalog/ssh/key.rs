@@ -1,4 +1,4 @@
-//! [`Key`]: a line of a file of authorized keys.
+//! [`SshKey`]: a line of a file of authorized keys.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -7,7 +7,7 @@ use crate::text::digest;
 use crate::{Error, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Key {
+pub struct SshKey {
     /// What stands before it, with commas between.
     pub options: String,
     pub enc: String,
@@ -15,9 +15,9 @@ pub struct Key {
     pub comment: String,
 }
 
-impl Key {
+impl SshKey {
     /// `[options] type key [comment]`; `None` for what is something else.
-    pub fn parse(line: &str) -> Option<Key> {
+    pub fn parse(line: &str) -> Option<SshKey> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             return None;
@@ -31,7 +31,7 @@ impl Key {
             }
         };
         let (key, comment) = word(rest);
-        (is_kind(enc) && !key.is_empty()).then(|| Key {
+        (is_kind(enc) && !key.is_empty()).then(|| SshKey {
             options: options.to_owned(),
             enc: enc.to_owned(),
             key: key.to_owned(),
@@ -40,8 +40,8 @@ impl Key {
     }
 
     /// What somebody gives: a whole line, or a key with perhaps a comment.
-    pub fn given(text: &str, enc: &str, comment: &str, options: &[String]) -> Key {
-        if let Some(mut key) = Key::parse(text) {
+    pub fn given(text: &str, enc: &str, comment: &str, options: &[String]) -> SshKey {
+        if let Some(mut key) = SshKey::parse(text) {
             if key.comment.is_empty() {
                 key.comment = spaced(comment);
             }
@@ -52,7 +52,7 @@ impl Key {
         }
         let (key, own) = word(text.trim());
         let comment = spaced(if own.is_empty() { comment } else { own });
-        Key { options: options.join(","), enc: enc.to_owned(), key: key.to_owned(), comment }
+        SshKey { options: options.join(","), enc: enc.to_owned(), key: key.to_owned(), comment }
     }
 
     pub fn line(&self) -> String {
@@ -104,7 +104,7 @@ pub fn refined(enc: &str) -> Result<String> {
 /// The checksum of a key in pairs of digits; `None` if it is no key.
 pub fn fingerprint(key: &str, kind: Option<&str>) -> Result<Option<String>> {
     let name = kind.filter(|kind| !kind.is_empty()).unwrap_or("sha256").to_lowercase();
-    let kind = digest::Kind::named(&name)
+    let kind = digest::DigestAlgorithm::named(&name)
         .ok_or_else(|| Error::arguments(format!("The fingerprint_hash_type {name} is not supported.")))?;
     let Ok(bytes) = BASE64_STANDARD.decode(key) else { return Ok(None) };
     let digits = digest::of(kind, &bytes);
@@ -152,27 +152,27 @@ mod tests {
             ("sk-ssh-ed25519@openssh.com AAAA", ["", "sk-ssh-ed25519@openssh.com", "AAAA", ""]),
         ];
         for (line, [options, enc, key, comment]) in cases {
-            let found = Key::parse(line).expect("it is one");
+            let found = SshKey::parse(line).expect("it is one");
             assert_eq!((&*found.options, &*found.enc, &*found.key, &*found.comment), (options, enc, key, comment));
         }
         for line in ["", "# ssh-rsa AAAA", "AAAA", "ssh-rsa", "what ever is this"] {
-            assert_eq!(Key::parse(line), None, "{line}");
+            assert_eq!(SshKey::parse(line), None, "{line}");
         }
     }
 
     #[test]
     fn what_is_given_may_be_short() {
-        let bare = Key::given("AAAA a b", "rsa", "c", &["no-pty".into(), "x".into()]);
+        let bare = SshKey::given("AAAA a b", "rsa", "c", &["no-pty".into(), "x".into()]);
         assert_eq!(bare.line(), "no-pty,x rsa AAAA a b");
-        assert_eq!(Key::given("AAAA", "ssh-rsa", "c  d", &[]).line(), "ssh-rsa AAAA c d");
-        assert_eq!(Key::given("x=\"1\" ssh-dss AAAA", "ssh-rsa", "c", &[]).line(), "x=\"1\" ssh-dss AAAA c");
+        assert_eq!(SshKey::given("AAAA", "ssh-rsa", "c  d", &[]).line(), "ssh-rsa AAAA c d");
+        assert_eq!(SshKey::given("x=\"1\" ssh-dss AAAA", "ssh-rsa", "c", &[]).line(), "x=\"1\" ssh-dss AAAA c");
     }
 
     #[test]
     fn a_comment_makes_no_second_line() {
-        assert!(Key::given("AAAA", "ssh-rsa", "c\nssh-rsa BBBB", &[]).is_valid());
-        assert!(!Key::given("AAAA", "ssh-rsa", "", &["a\nssh-rsa BBBB".into()]).is_valid());
-        assert!(!Key::given("A-A", "ssh-rsa", "", &[]).is_valid());
+        assert!(SshKey::given("AAAA", "ssh-rsa", "c\nssh-rsa BBBB", &[]).is_valid());
+        assert!(!SshKey::given("AAAA", "ssh-rsa", "", &["a\nssh-rsa BBBB".into()]).is_valid());
+        assert!(!SshKey::given("A-A", "ssh-rsa", "", &[]).is_valid());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// A key of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct KnownHostEntry {
     /// As the file has it: names with commas between, or a hash.
     pub hostname: String,
     pub enc: String,
@@ -19,7 +19,7 @@ pub struct Entry {
     pub fingerprint: String,
 }
 
-impl Entry {
+impl KnownHostEntry {
     pub fn info(&self) -> Value {
         Value::Map(Map::from_iter([
             ("hostname".into(), self.hostname.as_str().into()),
@@ -30,7 +30,7 @@ impl Entry {
     }
 
     /// `None` for remarks, marked lines, and what is no key.
-    pub fn parse(line: &str, kind: Option<&str>) -> Result<Option<Entry>> {
+    pub fn parse(line: &str, kind: Option<&str>) -> Result<Option<KnownHostEntry>> {
         let mut words = line.split_whitespace();
         let (Some(hostname), Some(enc), Some(key)) = (words.next(), words.next(), words.next()) else {
             return Ok(None);
@@ -39,7 +39,7 @@ impl Entry {
             return Ok(None);
         }
         let Some(fingerprint) = fingerprint(key, kind)? else { return Ok(None) };
-        Ok(Some(Entry { hostname: hostname.into(), enc: enc.into(), key: key.into(), fingerprint }))
+        Ok(Some(KnownHostEntry { hostname: hostname.into(), enc: enc.into(), key: key.into(), fingerprint }))
     }
 }
 
@@ -52,10 +52,10 @@ pub fn host_name(host: &str, port: Option<u16>) -> String {
 }
 
 /// The entries of a host, and where they stand.
-pub fn find(text: &str, host: &str, kind: Option<&str>) -> Result<Vec<(usize, Entry)>> {
+pub fn find(text: &str, host: &str, kind: Option<&str>) -> Result<Vec<(usize, KnownHostEntry)>> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        if let Some(entry) = Entry::parse(line, kind)?
+        if let Some(entry) = KnownHostEntry::parse(line, kind)?
             && names(&entry.hostname, host)
         {
             found.push((index, entry));
@@ -88,7 +88,7 @@ fn names(field: &str, host: &str) -> bool {
     if let Some(hashed) = field.strip_prefix("|1|") {
         let Some((salt, sum)) = hashed.split_once('|') else { return false };
         let (Ok(salt), Ok(sum)) = (BASE64_STANDARD.decode(salt), BASE64_STANDARD.decode(sum)) else { return false };
-        return digest::keyed(digest::Kind::Sha1, &salt, host.to_lowercase().as_bytes()) == sum;
+        return digest::keyed(digest::DigestAlgorithm::Sha1, &salt, host.to_lowercase().as_bytes()) == sum;
     }
     let host = host.to_lowercase();
     let matches = |pattern: &str| pattern == host || pattern.contains(['*', '?']) && glob::matches(pattern, &host);
@@ -98,7 +98,7 @@ fn names(field: &str, host: &str) -> bool {
 
 /// A name that nobody can read.
 pub fn hashed(host: &str, salt: &[u8]) -> String {
-    let sum = digest::keyed(digest::Kind::Sha1, salt, host.to_lowercase().as_bytes());
+    let sum = digest::keyed(digest::DigestAlgorithm::Sha1, salt, host.to_lowercase().as_bytes());
     format!("|1|{}|{}", BASE64_STANDARD.encode(salt), BASE64_STANDARD.encode(sum))
 }
 
@@ -106,7 +106,7 @@ pub fn hashed(host: &str, salt: &[u8]) -> String {
 pub fn all_hashed(text: &str, salt: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<String> {
     let mut new = String::new();
     for line in text.split_inclusive('\n') {
-        let entry = Entry::parse(line, None)?;
+        let entry = KnownHostEntry::parse(line, None)?;
         let plain = entry.filter(|entry| !entry.hostname.starts_with('|') && !entry.hostname.contains(['*', '?', '!']));
         let Some(entry) = plain else {
             new.push_str(line);

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::known::{self, Entry};
+use super::known::{self, KnownHostEntry};
 use super::trust::{self, HostKeyStatus, Trust};
 use crate::Result;
 use crate::catalog::Function;
@@ -14,8 +14,8 @@ fn fault(text: &str) -> Value {
     Value::Map(Map::from_iter([("status".into(), "error".into()), ("error".into(), text.into())]))
 }
 
-fn listed(entries: &[Entry]) -> Value {
-    if entries.is_empty() { Value::Null } else { Value::List(entries.iter().map(Entry::info).collect()) }
+fn listed(entries: &[KnownHostEntry]) -> Value {
+    if entries.is_empty() { Value::Null } else { Value::List(entries.iter().map(KnownHostEntry::info).collect()) }
 }
 
 /// The known keys of a host; null if there are none.

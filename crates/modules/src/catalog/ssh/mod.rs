@@ -10,9 +10,9 @@ mod known;
 mod own_keys;
 mod place;
 
-use super::{Entry, Thing, Touches, entry};
+use super::{CatalogFunction, Thing, Touches, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<auth_functions::AuthKeys>(),
     entry::<auth_functions::CheckKey>(),
     entry::<auth_functions::CheckKeyFile>(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::place::Place;
+use super::place::UserFile;
 use crate::catalog::Function;
 use crate::catalog::file::Flag;
 use crate::machine::{System, accounts};
@@ -92,7 +92,7 @@ impl Function for UserKeys {
             let mut found = Map::new();
             for file in &files {
                 let path = if file.starts_with('/') { file.clone() } else { format!(".ssh/{file}") };
-                let text = Place::of(machine, &user, &path.replace('%', "%%")).and_then(|place| place.read(machine));
+                let text = UserFile::of(machine, &user, &path.replace('%', "%%")).and_then(|place| place.read(machine));
                 if let Ok(Some(text)) = text {
                     found.insert(file.rsplit('/').next().unwrap_or_default(), text.trim());
                 }

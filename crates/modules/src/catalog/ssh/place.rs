@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::user::tool;
 use crate::grains::look::is_directory;
 use crate::machine::accounts::{self, User};
-use crate::machine::{Command, Kind, Probe, Stat, System};
+use crate::machine::{Command, FileKind, Probe, Stat, System};
 use crate::{Error, Result};
 
 /// Nobody has so many keys.
@@ -30,24 +30,24 @@ chmod "$2" "$new"
 mv -f -- "$new" "$file""#;
 
 #[derive(Serialize, Deserialize)]
-pub struct Place {
+pub struct UserFile {
     pub path: String,
     user: Option<User>,
 }
 
-impl Place {
+impl UserFile {
     /// A file of a user's: a path below its home, or any with `%h` and `%u` for home and name.
-    pub fn of(machine: &dyn Probe, user: &str, config: &str) -> Result<Place> {
+    pub fn of(machine: &dyn Probe, user: &str, config: &str) -> Result<UserFile> {
         let found = accounts::user(machine, user).filter(|found| found.name == user);
         let found = found.ok_or_else(|| Error::failed(format!("User '{user}' does not exist")))?;
         let path = expanded(config, &found)?;
         let path = if path.starts_with('/') { path } else { format!("{}/{path}", found.home.trim_end_matches('/')) };
-        Ok(Place { path, user: Some(found) })
+        Ok(UserFile { path, user: Some(found) })
     }
 
     /// A file of the system's.
-    pub fn of_system(path: &str) -> Place {
-        Place { path: path.to_owned(), user: None }
+    pub fn of_system(path: &str) -> UserFile {
+        UserFile { path: path.to_owned(), user: None }
     }
 
     /// Whether it lies in a home that isn't there.
@@ -62,7 +62,7 @@ impl Place {
         let Some(stat) = machine.stat(path, true).map_err(|error| Error::io("look at", path, &error))? else {
             return Ok(None);
         };
-        if stat.kind != Kind::File || stat.size > LIMIT {
+        if stat.kind != FileKind::File || stat.size > LIMIT {
             return Err(Error::failed(format!("{} is no file of keys", self.path)));
         }
         let content = match self.acting_as(machine)? {
@@ -113,7 +113,7 @@ impl Place {
         for folder in &missing {
             machine.make_dir(folder, if self.user.is_some() { 0o700 } else { 0o755 }).map_err(fault)?;
         }
-        let link = machine.stat(path, false).ok().flatten().is_some_and(|stat| stat.kind == Kind::Link);
+        let link = machine.stat(path, false).ok().flatten().is_some_and(|stat| stat.kind == FileKind::Link);
         let target = if link { crate::catalog::file::followed(machine, path) } else { path.to_owned() };
         let fresh = there.is_none();
         machine.write(&target, content.as_bytes(), fresh.then_some(mode)).map_err(fault)?;
@@ -148,7 +148,7 @@ fn is_safe(machine: &dyn Probe, path: &Path, own: u32) -> bool {
     let closed = |stat: &Stat| stat.mode & 0o002 == 0 && (stat.mode & 0o020 == 0 || stat.gid == 0);
     path.ancestors().enumerate().all(|(level, part)| match machine.stat(part, false) {
         Ok(None) => true,
-        Ok(Some(stat)) if stat.kind == Kind::Link => ours(&stat),
+        Ok(Some(stat)) if stat.kind == FileKind::Link => ours(&stat),
         Ok(Some(_)) if level == 0 => true,
         Ok(Some(stat)) => ours(&stat) && closed(&stat),
         Err(_) => false,

@@ -5,8 +5,8 @@ use std::path::Path;
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};
 
-use super::known::{self, Entry};
-use super::place::Place;
+use super::known::{self, KnownHostEntry};
+use super::place::UserFile;
 use crate::catalog::user::tool;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -30,42 +30,42 @@ pub enum HostKeyStatus {
     Exists(Vec<String>),
     /// It can't be done.
     Fault(String),
-    Update(Update),
+    Update(TrustUpdate),
 }
 
 #[derive(Serialize, Deserialize)]
-pub struct Update {
+pub struct TrustUpdate {
     /// The entries that there were; null if there was none.
     pub old: Value,
     pub new: Value,
-    entries: Vec<Entry>,
+    entries: Vec<KnownHostEntry>,
 }
 
-impl Update {
+impl TrustUpdate {
     pub fn changes(&self) -> Map {
         Map::from_iter([("old".into(), self.old.clone()), ("new".into(), self.new.clone())])
     }
 
-    pub fn first(&self) -> Option<&Entry> {
+    pub fn first(&self) -> Option<&KnownHostEntry> {
         self.entries.first()
     }
 }
 
 /// The file that is meant, in Salt's words if it can't be known.
-pub fn place(machine: &dyn Probe, user: Option<&str>, config: Option<&str>) -> Result<Place, String> {
+pub fn place(machine: &dyn Probe, user: Option<&str>, config: Option<&str>) -> Result<UserFile, String> {
     match (user, config) {
         (Some(user), config) => {
-            let place = Place::of(machine, user, &config.unwrap_or(".ssh/known_hosts").replace('%', "%%"));
+            let place = UserFile::of(machine, user, &config.unwrap_or(".ssh/known_hosts").replace('%', "%%"));
             place.map_err(|_| format!("User {user} does not exist"))
         }
         (None, Some(path)) if !path.starts_with('/') => Err("Cannot determine absolute path to file.".into()),
-        (None, path) => Ok(Place::of_system(path.unwrap_or("/etc/ssh/ssh_known_hosts"))),
+        (None, path) => Ok(UserFile::of_system(path.unwrap_or("/etc/ssh/ssh_known_hosts"))),
     }
 }
 
 impl Trust<'_> {
     /// The entries of the host that are in the file.
-    pub fn stored(&self, machine: &dyn Probe) -> Result<Result<Vec<Entry>, String>> {
+    pub fn stored(&self, machine: &dyn Probe) -> Result<Result<Vec<KnownHostEntry>, String>> {
         let place = match place(machine, self.user, self.config) {
             Ok(place) => place,
             Err(text) => return Ok(Err(text)),
@@ -76,8 +76,8 @@ impl Trust<'_> {
     }
 
     /// `add`, `update` or `exists`, without asking the host.
-    pub fn check(&self, stored: &[Entry]) -> &'static str {
-        let has = |known: fn(&Entry) -> &str, wanted: &str| stored.iter().any(|entry| known(entry) == wanted);
+    pub fn check(&self, stored: &[KnownHostEntry]) -> &'static str {
+        let has = |known: fn(&KnownHostEntry) -> &str, wanted: &str| stored.iter().any(|entry| known(entry) == wanted);
         let exists = match (self.key, self.fingerprint) {
             _ if stored.is_empty() => return "add",
             (Some(key), _) => has(|entry| &entry.key, key),
@@ -109,7 +109,7 @@ impl Trust<'_> {
         let (entries, new) = match self.key {
             Some(key) => {
                 let enc = self.enc.unwrap_or_default();
-                let entry = Entry::parse(&format!("{} {enc} {key}", self.host), self.kind)?;
+                let entry = KnownHostEntry::parse(&format!("{} {enc} {key}", self.host), self.kind)?;
                 let Some(entry) = entry.filter(|_| !key.contains(char::is_whitespace)) else {
                     return Ok(HostKeyStatus::Fault("the key is no key of a host".into()));
                 };
@@ -139,13 +139,13 @@ impl Trust<'_> {
         };
         let old = match stored.is_empty() {
             true => Value::Null,
-            false => Value::List(stored.iter().map(Entry::info).collect()),
+            false => Value::List(stored.iter().map(KnownHostEntry::info).collect()),
         };
-        Ok(HostKeyStatus::Update(Update { old, new, entries }))
+        Ok(HostKeyStatus::Update(TrustUpdate { old, new, entries }))
     }
 
     /// A new entry as changes tell of it.
-    fn told(&self, entry: &Entry) -> Map {
+    fn told(&self, entry: &KnownHostEntry) -> Map {
         let mut told = entry.info().as_map().cloned().unwrap_or_default();
         if let Some(port) = self.port.filter(|port| *port != 22) {
             told.insert("port", i64::from(port));
@@ -154,7 +154,7 @@ impl Trust<'_> {
     }
 
     /// Asks the host for its keys. What it says proves nothing but that somebody answered.
-    pub fn scan(&self, machine: &dyn Probe) -> Result<Vec<Entry>> {
+    pub fn scan(&self, machine: &dyn Probe) -> Result<Vec<KnownHostEntry>> {
         known::check_host(self.host)?;
         let (port, timeout) = (self.port.map(|port| port.to_string()), self.timeout.to_string());
         let mut argv = vec!["ssh-keyscan", "-T", &timeout];
@@ -171,7 +171,7 @@ impl Trust<'_> {
             })??;
             let mut entries = Vec::new();
             for line in output.text().lines() {
-                entries.extend(Entry::parse(line, self.kind)?);
+                entries.extend(KnownHostEntry::parse(line, self.kind)?);
             }
             // The file names the port, and changes tell of the host.
             entries.iter_mut().for_each(|entry| entry.hostname = self.host.to_owned());
@@ -182,7 +182,7 @@ impl Trust<'_> {
         Ok(Vec::new())
     }
 
-    pub fn save(&self, machine: &dyn System, update: &Update) -> Result<()> {
+    pub fn save(&self, machine: &dyn System, update: &TrustUpdate) -> Result<()> {
         let place = place(machine, self.user, self.config).map_err(Error::failed)?;
         let name = known::host_name(self.host, self.port);
         let mut text = known::without(&place.read(machine)?.unwrap_or_default(), &name, self.enc)?;

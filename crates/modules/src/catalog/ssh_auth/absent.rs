@@ -6,7 +6,7 @@ use super::given::touches;
 use crate::Result;
 use crate::catalog::Plan;
 use crate::catalog::ssh::authorized::{AuthorizedKeys, from_source};
-use crate::catalog::ssh::key::Key;
+use crate::catalog::ssh::key::SshKey;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System, accounts};
 
@@ -47,7 +47,7 @@ impl State for Absent {
         let (user, source) = (&self.user, &self.source);
         let (keys, name) = match source.is_empty() {
             true => {
-                let key = Key::given(&self.name, &self.enc, &self.comment, &self.options).key;
+                let key = SshKey::given(&self.name, &self.enc, &self.comment, &self.options).key;
                 (vec![key.clone()], key)
             }
             false => {

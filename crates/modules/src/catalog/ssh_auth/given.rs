@@ -1,8 +1,8 @@
 //! The arguments of all three states: whose keys, and in which file.
 
 use crate::Result;
-use crate::catalog::ssh::authorized::{AuthorizedKeys, Status};
-use crate::catalog::ssh::key::{self, Key};
+use crate::catalog::ssh::authorized::{AuthorizedKeys, KeyStatus};
+use crate::catalog::ssh::key::{self, SshKey};
 use crate::catalog::{Thing, Touches, Verdict, ssh};
 use crate::machine::Probe;
 
@@ -37,23 +37,23 @@ pub fn authorized(
 }
 
 /// A key with its type as sshd knows it; what is wrong with it is the verdict.
-pub fn checked(mut key: Key) -> Result<Key, Box<Verdict>> {
+pub fn checked(mut key: SshKey) -> Result<SshKey, Box<Verdict>> {
     key.enc = key::refined(&key.enc).map_err(|error| Box::new(Verdict::bad(error.to_string())))?;
     if key.is_valid() { Ok(key) } else { Err(Box::new(Verdict::bad(INVALID))) }
 }
 
 /// What is said of one key, before and after.
-pub fn comments(status: Status, name: &str, user: &str) -> (String, String) {
+pub fn comments(status: KeyStatus, name: &str, user: &str) -> (String, String) {
     match status {
-        Status::Add => (
+        KeyStatus::Add => (
             format!("Key {name} for user {user} is set to be added"),
             format!("The authorized host key {name} for user {user} was added"),
         ),
-        Status::Update => (
+        KeyStatus::Update => (
             format!("Key {name} for user {user} is set to be updated"),
             format!("The authorized host key {name} for user {user} was updated"),
         ),
-        Status::Exists => {
+        KeyStatus::Exists => {
             let text = format!("The authorized host key {name} is already present for user {user}");
             (text.clone(), text)
         }
@@ -61,6 +61,6 @@ pub fn comments(status: Status, name: &str, user: &str) -> (String, String) {
 }
 
 /// What a change is called.
-pub fn change(status: Status) -> &'static str {
-    if status == Status::Update { "Updated" } else { "New" }
+pub fn change(status: KeyStatus) -> &'static str {
+    if status == KeyStatus::Update { "Updated" } else { "New" }
 }

@@ -6,8 +6,8 @@ use rocksalt_macros::state;
 use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
 use crate::catalog::Plan;
-use crate::catalog::ssh::authorized::{AuthorizedKeys, Status};
-use crate::catalog::ssh::key::Key;
+use crate::catalog::ssh::authorized::{AuthorizedKeys, KeyStatus};
+use crate::catalog::ssh::key::SshKey;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
 
@@ -71,8 +71,8 @@ impl Manage {
         machine: &dyn Probe,
         step: &Step<'_>,
     ) -> Result<Decision<(AuthorizedKeys, Verdict)>, Box<Verdict>> {
-        let given = |text: &String| checked(Key::given(text, &self.enc, &self.comment, &self.options));
-        let keys: Vec<Key> = self.ssh_keys.iter().map(given).collect::<Result<_, _>>()?;
+        let given = |text: &String| checked(SshKey::given(text, &self.enc, &self.comment, &self.options));
+        let keys: Vec<SshKey> = self.ssh_keys.iter().map(given).collect::<Result<_, _>>()?;
         let mut known = authorized(machine, &self.user, &self.config, step.test)?;
         let (mut changes, mut would, mut done) = (Map::new(), Vec::new(), Vec::new());
         let there = known.as_ref().map(AuthorizedKeys::keys).unwrap_or_default();
@@ -83,11 +83,11 @@ impl Manage {
             }
         }
         for key in &keys {
-            let status = known.as_mut().map_or(Status::Add, |known| known.set(key));
+            let status = known.as_mut().map_or(KeyStatus::Add, |known| known.set(key));
             let (dry, told) = comments(status, &key.key, &self.user);
             would.push(dry);
             match status {
-                Status::Exists => done.push(told),
+                KeyStatus::Exists => done.push(told),
                 _ => drop(changes.insert(key.key.as_str(), change(status))),
             }
         }

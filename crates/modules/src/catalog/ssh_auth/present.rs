@@ -6,8 +6,8 @@ use rocksalt_macros::state;
 use super::given::{authorized, change, checked, comments, touches};
 use crate::Result;
 use crate::catalog::Plan;
-use crate::catalog::ssh::authorized::{AuthorizedKeys, Status, from_source};
-use crate::catalog::ssh::key::Key;
+use crate::catalog::ssh::authorized::{AuthorizedKeys, KeyStatus, from_source};
+use crate::catalog::ssh::key::SshKey;
 use crate::catalog::{Decision, State, Step, Touches, Verdict};
 use crate::machine::{Probe, System};
 
@@ -73,19 +73,19 @@ impl Present {
         let user = &self.user;
         let (keys, name) = match self.source.is_empty() {
             true => {
-                let key = checked(Key::given(&self.name, &self.enc, &self.comment, &self.options))?;
+                let key = checked(SshKey::given(&self.name, &self.enc, &self.comment, &self.options))?;
                 let name = key.key.clone();
                 (vec![key], name)
             }
             false => (self.of_source(machine, step)?, self.name.clone()),
         };
         let Some(mut known) = authorized(machine, user, &self.config, step.test)? else {
-            let would = self.would(&keys.iter().map(|key| (key, Status::Add)).collect::<Vec<_>>(), &name);
+            let would = self.would(&keys.iter().map(|key| (key, KeyStatus::Add)).collect::<Vec<_>>(), &name);
             return Ok(Decision::Settled(would));
         };
-        let set: Vec<(&Key, Status)> = keys.iter().map(|key| (key, known.set(key))).collect();
-        if set.iter().all(|(_, status)| *status == Status::Exists) {
-            let (_, text) = comments(Status::Exists, &name, user);
+        let set: Vec<(&SshKey, KeyStatus)> = keys.iter().map(|key| (key, known.set(key))).collect();
+        if set.iter().all(|(_, status)| *status == KeyStatus::Exists) {
+            let (_, text) = comments(KeyStatus::Exists, &name, user);
             let source = &self.source;
             let text = match step.test && !source.is_empty() {
                 true => format!("All host keys in file {source} are already present"),
@@ -99,19 +99,19 @@ impl Present {
         Ok(Decision::Change((known, done), would))
     }
 
-    fn would(&self, set: &[(&Key, Status)], name: &str) -> Verdict {
+    fn would(&self, set: &[(&SshKey, KeyStatus)], name: &str) -> Verdict {
         let whole = whole(set);
         let comment = match self.source.is_empty() {
             true => comments(whole, name, &self.user).0,
             false => {
-                let changed = set.iter().filter(|(_, status)| *status != Status::Exists);
+                let changed = set.iter().filter(|(_, status)| *status != KeyStatus::Exists);
                 changed.map(|(key, status)| format!("Set to {}: {}\n", status.name(), key.key)).collect()
             }
         };
         Verdict::would(comment).change(name, change(whole))
     }
 
-    fn of_source(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Vec<Key>, Box<Verdict>> {
+    fn of_source(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Vec<SshKey>, Box<Verdict>> {
         let source = &self.source;
         let bad = |text: String| Box::new(Verdict::bad(text));
         let keys = from_source(machine, source, Some(step.saltenv)).map_err(|error| bad(error.to_string()))?;
@@ -121,19 +121,19 @@ impl Present {
         }
         let options = self.options.join(",");
         keys.into_iter()
-            .map(|key| checked(if options.is_empty() { key } else { Key { options: options.clone(), ..key } }))
+            .map(|key| checked(if options.is_empty() { key } else { SshKey { options: options.clone(), ..key } }))
             .collect()
     }
 }
 
 /// What several keys are called together.
-fn whole(set: &[(&Key, Status)]) -> Status {
-    let has = |wanted: Status| set.iter().any(|(_, status)| *status == wanted);
-    if has(Status::Update) {
-        Status::Update
-    } else if has(Status::Add) {
-        Status::Add
+fn whole(set: &[(&SshKey, KeyStatus)]) -> KeyStatus {
+    let has = |wanted: KeyStatus| set.iter().any(|(_, status)| *status == wanted);
+    if has(KeyStatus::Update) {
+        KeyStatus::Update
+    } else if has(KeyStatus::Add) {
+        KeyStatus::Add
     } else {
-        Status::Exists
+        KeyStatus::Exists
     }
 }

@@ -4,7 +4,7 @@ use rocksalt_macros::state;
 
 use super::file::Flag;
 use super::ssh::known_functions::forget;
-use super::ssh::trust::{HostKeyStatus, Trust, Update};
+use super::ssh::trust::{HostKeyStatus, Trust, TrustUpdate};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict, state};
 use crate::Result;
 use crate::catalog::Plan;
@@ -99,7 +99,7 @@ impl State for Present {
     }
 
     fn apply(&self, mut plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let update: Update = plan.take_own()?;
+        let update: TrustUpdate = plan.take_own()?;
         self.trust().save(machine, &update)?;
         Ok(plan.done)
     }

@@ -4,7 +4,7 @@ use rocksalt_core::{Call, Map, Value};
 use rocksalt_macros::function;
 
 use crate::catalog::arguments::FunctionAttributes as _;
-use crate::catalog::ps::process::{self, Owners};
+use crate::catalog::ps::process::{self, UserNames};
 use crate::catalog::{Function, disk, ps::users};
 use crate::grains::look;
 use crate::machine::{Command, System};
@@ -85,7 +85,7 @@ impl Function for Diskusage {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let wanted = |mount: &disk::Mount| {
+        let wanted = |mount: &disk::MountTableLine| {
             self.args.is_empty()
                 || self
                     .args
@@ -142,7 +142,7 @@ impl Function for Nproc {
 fn shown(machine: &dyn System, pid: u32) -> Option<String> {
     let line = process::command_line(machine, pid);
     if line.is_empty() {
-        process::Process::read(machine, pid).map(|process| format!("[{}]", process.name))
+        process::ProcessStat::read(machine, pid).map(|process| format!("[{}]", process.name))
     } else {
         Some(line.join(" "))
     }
@@ -182,7 +182,7 @@ impl Function for Procs {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let owners = Owners::read(machine);
+        let owners = UserNames::read(machine);
         let process = |pid: u32| {
             let line = shown(machine, pid)?;
             let known: Map =

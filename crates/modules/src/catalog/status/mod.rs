@@ -3,9 +3,9 @@
 mod machine_wide;
 mod tables;
 
-use super::{Entry, entry};
+use super::{CatalogFunction, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<machine_wide::AllStatus>(),
     entry::<tables::Cpuinfo>(),
     entry::<tables::Cpustats>(),

@@ -16,22 +16,22 @@ pub fn default_path(machine: &dyn Probe) -> &'static str {
     if tool::booted_by_systemd(machine) { "/etc/sysctl.d/99-salt.conf" } else { "/etc/sysctl.conf" }
 }
 
-pub struct Config {
+pub struct SysctlConfig {
     text: String,
 }
 
-impl Config {
+impl SysctlConfig {
     /// `None` if there is no such file.
-    pub fn read(machine: &dyn Probe, path: &str) -> Result<Option<Config>> {
+    pub fn read(machine: &dyn Probe, path: &str) -> Result<Option<SysctlConfig>> {
         match machine.read(Path::new(path)) {
-            Ok(content) => Ok(Some(Config { text: String::from_utf8_lossy(&content).into_owned() })),
+            Ok(content) => Ok(Some(SysctlConfig { text: String::from_utf8_lossy(&content).into_owned() })),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("read", path, &error)),
         }
     }
 
-    pub fn fresh() -> Config {
-        Config { text: HEADER.to_owned() }
+    pub fn fresh() -> SysctlConfig {
+        SysctlConfig { text: HEADER.to_owned() }
     }
 
     pub fn values(&self) -> Map {
@@ -86,11 +86,11 @@ mod tests {
     #[test]
     fn only_lines_of_the_parameter_change() {
         let text = "# a=1\n\n a = 1  \nb=2\na=9";
-        let config = Config { text: text.into() };
+        let config = SysctlConfig { text: text.into() };
         assert_eq!(config.with("a", "1"), "# a=1\n\n a = 1  \nb=2\na = 1\n");
         assert_eq!(config.with("c", "3"), "# a=1\n\n a = 1  \nb=2\na=9\nc = 3\n");
         assert!(!config.sets("a", "1"));
         assert!(config.sets("b", "2") && !config.sets("c", "3"));
-        assert_eq!(Config { text: "t = 1\t2  3\n".into() }.with("t", "1 2 3"), "t = 1\t2  3\n");
+        assert_eq!(SysctlConfig { text: "t = 1\t2  3\n".into() }.with("t", "1 2 3"), "t = 1\t2  3\n");
     }
 }

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::{Function, tool};
-use super::config::{Config, default_path};
+use super::config::{SysctlConfig, default_path};
 use super::kernel;
 use crate::Result;
 use crate::machine::System;
@@ -50,7 +50,7 @@ impl Function for Show {
         if !self.config_file.truth() {
             return Ok(kernel::all(machine).into());
         }
-        let config = Config::read(machine, &self.config_file.to_string())?;
+        let config = SysctlConfig::read(machine, &self.config_file.to_string())?;
         Ok(config.map_or(Value::List(Vec::new()), |config| config.values().into()))
     }
 }
@@ -114,14 +114,14 @@ impl Function for Persist {
     fn call(self, machine: &dyn System) -> Result<&'static str> {
         let path = self.config.as_deref().unwrap_or(default_path(machine));
         let current = kernel::get(machine, &self.name)?.ok_or_else(|| kernel::missing(&self.name))?;
-        let config = Config::read(machine, path)?;
+        let config = SysctlConfig::read(machine, path)?;
         let stays = config.as_ref().is_some_and(|config| config.sets(&self.name, &self.value));
         let is_now = kernel::same(&current, &self.value);
         if !is_now {
             kernel::assign(machine, &self.name, &self.value)?;
         }
         if !stays {
-            let content = config.unwrap_or_else(Config::fresh).with(&self.name, &self.value);
+            let content = config.unwrap_or_else(SysctlConfig::fresh).with(&self.name, &self.value);
             tool::write(machine, path, content.as_bytes(), None)?;
         }
         Ok(if is_now && stays { "Already set" } else { "Updated" })

@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::Map;
 
 use crate::grains::look;
-use crate::machine::{Kind, Probe, System};
+use crate::machine::{FileKind, Probe, System};
 use crate::{Error, Result, error};
 
 const ROOT: &str = "/proc/sys";
@@ -79,7 +79,7 @@ fn below(machine: &dyn Probe, folder: &str, prefix: &str, found: &mut Map) {
         // A dot in a name (of an interface) is written as a slash where dots separate.
         let key = format!("{prefix}{}", name.replace('.', "/"));
         match machine.stat(Path::new(&path), false) {
-            Ok(Some(stat)) if stat.kind == Kind::Directory => below(machine, &path, &format!("{key}."), found),
+            Ok(Some(stat)) if stat.kind == FileKind::Directory => below(machine, &path, &format!("{key}."), found),
             Ok(Some(stat)) if stat.mode & 0o444 != 0 => {
                 if let Some(text) = look::text(machine, &path) {
                     found.insert(key, text.trim_end_matches('\n'));

@@ -5,9 +5,9 @@ mod functions;
 mod kernel;
 mod present;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::Assign>(),
     entry::<functions::DefaultConfig>(),
     entry::<functions::Get>(),

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Decision, State, Step, Thing, Touches, Verdict, tool};
-use super::config::{Config, default_path};
+use super::config::{SysctlConfig, default_path};
 use super::kernel;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -56,7 +56,7 @@ impl State for Present {
         if current.is_none() && !step.test {
             return Ok(bad(kernel::missing(name)));
         }
-        let found = match Config::read(machine, config) {
+        let found = match SysctlConfig::read(machine, config) {
             Ok(found) => found,
             Err(error) => return Ok(bad(error)),
         };
@@ -81,7 +81,7 @@ impl State for Present {
         let done =
             Verdict::good(format!("Updated sysctl value {name} = {value}")).change(name.as_str(), self.value.clone());
         let would = Verdict { result: None, comment, ..done.clone() };
-        let write = (!stays).then(|| (config.to_owned(), found.unwrap_or_else(Config::fresh).with(name, &value)));
+        let write = (!stays).then(|| (config.to_owned(), found.unwrap_or_else(SysctlConfig::fresh).with(name, &value)));
         Decision::own(&SysctlPlan { assign: !is_now, write, done }, would)
     }
 

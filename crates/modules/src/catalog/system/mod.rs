@@ -7,13 +7,13 @@ mod reboot;
 
 use std::time::Duration;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 use crate::Error;
 
 pub(super) use clock::date;
 pub use power::restart;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<name::GetComputerDesc>(),
     entry::<name::GetComputerName>(),
     entry::<power::GetRebootRequiredWitnessed>(),

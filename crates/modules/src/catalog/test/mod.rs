@@ -12,13 +12,13 @@ use rocksalt_macros::function;
 use serde::{Serialize, Serializer};
 
 use super::arguments::FunctionAttributes as _;
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 use crate::machine::System;
 use crate::{Error, Result};
 
 pub use states::STATES;
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Arg>(),
     entry::<arguments::ArgRepr>(),
     entry::<arguments::ArgType>(),

@@ -52,8 +52,9 @@ impl Function for RandomHash {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let name = self.hash_type.as_deref().unwrap_or("sha256");
-        let kind = digest::Kind::named(name).ok_or_else(|| {
-            Error::arguments(format!("Invalid hash type: {name}")).hint(format!("known are {}", digest::Kind::list()))
+        let kind = digest::DigestAlgorithm::named(name).ok_or_else(|| {
+            Error::arguments(format!("Invalid hash type: {name}"))
+                .hint(format!("known are {}", digest::DigestAlgorithm::list()))
         })?;
         Ok(digest::of(kind, &random(machine)))
     }
@@ -63,6 +64,6 @@ impl Function for RandomHash {
 fn random(machine: &dyn System) -> Vec<u8> {
     match machine.read_at(Path::new("/dev/urandom"), 0, 32) {
         Ok(bytes) if bytes.len() == 32 => bytes,
-        _ => digest::of(digest::Kind::Sha256, &machine.now().to_le_bytes()).into_bytes(),
+        _ => digest::of(digest::DigestAlgorithm::Sha256, &machine.now().to_le_bytes()).into_bytes(),
     }
 }

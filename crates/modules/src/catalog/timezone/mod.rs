@@ -4,9 +4,9 @@ mod clock;
 mod system;
 mod zone;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<clock::GetHwclock>(),
     entry::<zone::GetOffset>(),
     entry::<zone::GetZone>(),

@@ -14,9 +14,9 @@ mod present;
 
 pub use present::account_files;
 
-use super::{Entry, StateEntry, entry, state};
+use super::{CatalogFunction, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<change::Add>(),
     entry::<change::Chfullname>(),
     entry::<change::Chgid>(),

@@ -16,7 +16,7 @@ use crate::catalog::shadow::{self, Shadow};
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::accounts::{self, Group, User};
 use crate::machine::{Probe, System};
-use crate::text::crypt::{self, Method};
+use crate::text::crypt::{self, CryptMethod};
 use crate::{Error, Result};
 
 /// Makes sure that there is a user, and that it is as requested.
@@ -278,9 +278,9 @@ impl Present {
         let parts = found.strip_prefix('$').and_then(|rest| rest.split_once('$'));
         let old = parts.and_then(|(kind, rest)| Some((kind, rest.rsplit_once('$')?.0)));
         Ok(match old {
-            Some(("6", salt)) => crypt::hash(Method::Sha512, salt, password),
-            Some(("5", salt)) => crypt::hash(Method::Sha256, salt, password),
-            _ => crypt::hash(Method::Sha512, &shadow::random_salt(machine)?, password),
+            Some(("6", salt)) => crypt::hash(CryptMethod::Sha512, salt, password),
+            Some(("5", salt)) => crypt::hash(CryptMethod::Sha256, salt, password),
+            _ => crypt::hash(CryptMethod::Sha512, &shadow::random_salt(machine)?, password),
         })
     }
 

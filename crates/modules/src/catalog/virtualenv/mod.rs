@@ -3,8 +3,8 @@
 mod create;
 mod managed;
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[entry::<create::Create>(), entry::<create::GetSitePackages>()];
+pub const FUNCTIONS: &[CatalogFunction] = &[entry::<create::Create>(), entry::<create::GetSitePackages>()];
 
 pub const STATES: &[StateEntry] = &[state::<managed::Managed>()];

@@ -2,7 +2,7 @@
 
 /// One value: its tag, and what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Item<'a> {
+pub struct Asn1Value<'a> {
     pub tag: u8,
     pub content: &'a [u8],
     /// With tag and length.
@@ -11,9 +11,9 @@ pub struct Item<'a> {
 
 pub const SEQUENCE: u8 = 0x30;
 
-impl<'a> Item<'a> {
+impl<'a> Asn1Value<'a> {
     /// The first value, and what is behind it.
-    pub fn read(bytes: &'a [u8]) -> Option<(Item<'a>, &'a [u8])> {
+    pub fn read(bytes: &'a [u8]) -> Option<(Asn1Value<'a>, &'a [u8])> {
         let (tag, length) = (*bytes.first()?, *bytes.get(1)?);
         let (start, length) = match length {
             0..=0x7f => (2, usize::from(length)),
@@ -25,16 +25,16 @@ impl<'a> Item<'a> {
             _ => return None,
         };
         let end = start.checked_add(length)?;
-        let item = Item { tag, content: bytes.get(start..end)?, whole: bytes.get(..end)? };
+        let item = Asn1Value { tag, content: bytes.get(start..end)?, whole: bytes.get(..end)? };
         Some((item, bytes.get(end..)?))
     }
 
     /// The values in it.
-    pub fn items(&self) -> Option<Vec<Item<'a>>> {
+    pub fn items(&self) -> Option<Vec<Asn1Value<'a>>> {
         let mut found = Vec::new();
         let mut rest = self.content;
         while !rest.is_empty() {
-            let (item, after) = Item::read(rest)?;
+            let (item, after) = Asn1Value::read(rest)?;
             found.push(item);
             rest = after;
         }
@@ -120,14 +120,18 @@ mod tests {
 
     #[test]
     fn values_are_read() {
-        let (item, rest) = Item::read(&[0x30, 3, 2, 1, 5, 9]).expect("a value");
+        let (item, rest) = Asn1Value::read(&[0x30, 3, 2, 1, 5, 9]).expect("a value");
         assert_eq!((item.tag, item.content, rest), (SEQUENCE, &[2, 1, 5][..], &[9][..]));
-        assert!(Item::read(&[0x30, 5, 1]).is_none() && Item::read(&[]).is_none() && Item::read(&[4, 0x80]).is_none());
-        let oid = Item::read(&[6, 6, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d]).expect("a value").0.oid();
+        assert!(
+            Asn1Value::read(&[0x30, 5, 1]).is_none()
+                && Asn1Value::read(&[]).is_none()
+                && Asn1Value::read(&[4, 0x80]).is_none()
+        );
+        let oid = Asn1Value::read(&[6, 6, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d]).expect("a value").0.oid();
         assert_eq!(oid.as_deref(), Some("1.2.840.113549"));
-        let time = Item { tag: 0x17, content: b"261116040606Z", whole: &[] }.time().expect("a time");
+        let time = Asn1Value { tag: 0x17, content: b"261116040606Z", whole: &[] }.time().expect("a time");
         assert_eq!(shown(time), "2026-11-16 04:06:06");
-        let time = Item { tag: 0x18, content: b"20500229000000Z", whole: &[] }.time().expect("a time");
+        let time = Asn1Value { tag: 0x18, content: b"20500229000000Z", whole: &[] }.time().expect("a time");
         assert_eq!(shown(time), "2050-03-01 00:00:00");
         assert_eq!(shown(0), "1970-01-01 00:00:00");
     }

@@ -3,10 +3,10 @@
 use rocksalt_core::{Map, Value};
 
 use super::extensions;
-use super::key::{Key, public_pem};
+use super::key::{KeySource, public_pem};
 use super::openssl::OpensslCommand;
-use super::parsed::{Parsed, pem};
-use super::subject::Subject;
+use super::parsed::{ParsedCertificate, pem};
+use super::subject::DistinguishedName;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -69,14 +69,14 @@ impl CertificateSpec {
         self
     }
 
-    pub fn subject(&self) -> Result<Subject> {
-        Subject::new(&self.subject, &self.further)
+    pub fn subject(&self) -> Result<DistinguishedName> {
+        DistinguishedName::new(&self.subject, &self.further)
     }
 
     /// Makes a request, which only looks: nothing is written.
-    pub fn request(&self, machine: &dyn Probe) -> Result<Parsed> {
+    pub fn request(&self, machine: &dyn Probe) -> Result<ParsedCertificate> {
         let place = self.private_key.as_deref().ok_or_else(|| Error::arguments("private_key is missing"))?;
-        let key = Key { place, passphrase: self.private_key_passphrase.as_deref() };
+        let key = KeySource { place, passphrase: self.private_key_passphrase.as_deref() };
         let settings =
             format!("[req]\ndistinguished_name = dn\nprompt = no\n[dn]\n{}", extensions::section(&self.further, None)?);
         let subject = self.subject()?.slashed()?;
@@ -88,16 +88,17 @@ impl CertificateSpec {
         }
         let run = key.add(run.and([&*format!("-{}", digest(&self.digest)?)]), "-key", "-passin", "key");
         let made = run.part("settings", settings).output(machine)?;
-        Parsed::request(&made).ok_or_else(|| Error::failed("openssl made a request that can't be read"))
+        ParsedCertificate::request(&made).ok_or_else(|| Error::failed("openssl made a request that can't be read"))
     }
 
     /// Makes a certificate, which only looks: nothing is written.
-    pub fn certificate(&self, machine: &dyn Probe) -> Result<Parsed> {
+    pub fn certificate(&self, machine: &dyn Probe) -> Result<ParsedCertificate> {
         let place = self.signing_private_key.as_deref().ok_or_else(|| {
             Error::arguments("signing_private_key is missing").hint("give it, or a signing_policy that has it")
         })?;
-        let signer = Key { place, passphrase: self.signing_private_key_passphrase.as_deref() };
-        let request = self.csr.as_deref().map(|place| read(machine, place, "request", Parsed::request)).transpose()?;
+        let signer = KeySource { place, passphrase: self.signing_private_key_passphrase.as_deref() };
+        let request =
+            self.csr.as_deref().map(|place| read(machine, place, "request", ParsedCertificate::request)).transpose()?;
         let subject = self.subject()?.slashed()?;
         let settings = extensions::section(&self.further, request.as_ref())?;
         let digest = format!("-{}", digest(&self.digest)?);
@@ -134,7 +135,7 @@ impl CertificateSpec {
         let run = match self.signing_cert.as_deref() {
             None => signer.add(run, "-key", "-passin", "signing-key"),
             Some(place) => {
-                let ca = read(machine, place, "certificate", Parsed::certificate)?;
+                let ca = read(machine, place, "certificate", ParsedCertificate::certificate)?;
                 let public = self.public(machine, request.as_ref())?;
                 let run = run.and(["-force_pubkey", "public", "-CA", "ca"]);
                 let run = run.part("public", public).part("ca", pem("CERTIFICATE", &ca.der));
@@ -142,13 +143,14 @@ impl CertificateSpec {
             }
         };
         let made = run.output(machine)?;
-        Parsed::certificate(&made).ok_or_else(|| Error::failed("openssl made a certificate that can't be read"))
+        ParsedCertificate::certificate(&made)
+            .ok_or_else(|| Error::failed("openssl made a certificate that can't be read"))
     }
 
     /// The public key that is certified.
-    fn public(&self, machine: &dyn Probe, request: Option<&Parsed>) -> Result<String> {
+    fn public(&self, machine: &dyn Probe, request: Option<&ParsedCertificate>) -> Result<String> {
         if let Some(place) = self.private_key.as_deref() {
-            return Key { place, passphrase: self.private_key_passphrase.as_deref() }.public(machine);
+            return KeySource { place, passphrase: self.private_key_passphrase.as_deref() }.public(machine);
         }
         if let Some(place) = self.public_key.as_deref() {
             let bytes = content(machine, place)?;
@@ -156,10 +158,10 @@ impl CertificateSpec {
             if text.contains("BEGIN PUBLIC KEY") {
                 return Ok(text);
             }
-            if let Some(known) = Parsed::certificate(&bytes).or_else(|| Parsed::request(&bytes)) {
+            if let Some(known) = ParsedCertificate::certificate(&bytes).or_else(|| ParsedCertificate::request(&bytes)) {
                 return Ok(public_pem(&known.public_key));
             }
-            return Key { place, passphrase: None }.public(machine);
+            return KeySource { place, passphrase: None }.public(machine);
         }
         request.map(|request| public_pem(&request.public_key)).ok_or_else(|| {
             Error::arguments(
@@ -179,7 +181,12 @@ pub fn content(machine: &dyn Probe, place: &str) -> Result<Vec<u8>> {
     machine.read(&path).map_err(|error| Error::io("read", &path, &error))
 }
 
-pub fn read(machine: &dyn Probe, place: &str, what: &str, parse: fn(&[u8]) -> Option<Parsed>) -> Result<Parsed> {
+pub fn read(
+    machine: &dyn Probe,
+    place: &str,
+    what: &str,
+    parse: fn(&[u8]) -> Option<ParsedCertificate>,
+) -> Result<ParsedCertificate> {
     let shown = if place.contains("-----BEGIN") { "the text" } else { place };
     parse(&content(machine, place)?).ok_or_else(|| Error::failed(format!("{shown} has no {what} in it")))
 }

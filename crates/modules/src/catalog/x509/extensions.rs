@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-use super::parsed::{Extension, Parsed};
+use super::parsed::{Extension, ParsedCertificate};
 use crate::{Error, Result};
 
 /// Names in Salt's order, and their object identifiers.
@@ -26,7 +26,7 @@ pub const KNOWN: [(&str, &str); 16] = [
 ];
 
 /// The section `ext` of openssl's settings. What a request asks for besides is taken over as it is.
-pub fn section(requests: &Map, request: Option<&Parsed>) -> Result<String> {
+pub fn section(requests: &Map, request: Option<&ParsedCertificate>) -> Result<String> {
     let mut lines = vec!["[ext]".to_owned()];
     for (name, _) in KNOWN {
         if let Some(value) = requests.get(name).filter(|value| !value.is_null()) {

@@ -6,10 +6,10 @@ use rocksalt_macros::function;
 use super::Function;
 use super::asn1::shown;
 use super::certificate::{CertificateSpec, content, digest_of, read};
-use super::key::{self, Key, public_pem};
+use super::key::{self, KeySource, public_pem};
 use super::managed::{encoded, encoding, further, policy};
 use super::openssl::OpensslCommand;
-use super::parsed::{Parsed, blocks, hex, pem};
+use super::parsed::{ParsedCertificate, blocks, hex, pem};
 use super::subject::PARTS;
 use crate::machine::{Probe, System};
 use crate::text::digest;
@@ -178,7 +178,7 @@ impl Function for ReadCertificate {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let parsed = read(machine, &self.certificate, "certificate", ParsedCertificate::certificate)?;
         let public = public_pem(&parsed.public_key);
         let kind = key::kind(machine, &public)?;
         let sum = |kind| hex(&digest::raw(kind, &parsed.der));
@@ -190,9 +190,9 @@ impl Function for ReadCertificate {
             (
                 "fingerprints".into(),
                 Map::from_iter([
-                    ("sha256".into(), sum(digest::Kind::Sha256).into()),
-                    ("sha1".into(), sum(digest::Kind::Sha1).into()),
-                    ("md5".into(), sum(digest::Kind::Md5).into()),
+                    ("sha256".into(), sum(digest::DigestAlgorithm::Sha256).into()),
+                    ("sha1".into(), sum(digest::DigestAlgorithm::Sha1).into()),
+                    ("md5".into(), sum(digest::DigestAlgorithm::Md5).into()),
                 ])
                 .into(),
             ),
@@ -225,16 +225,16 @@ impl Function for ReadCsr {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let parsed = read(machine, &self.csr, "request", Parsed::request)?;
+        let parsed = read(machine, &self.csr, "request", ParsedCertificate::request)?;
         let public = public_pem(&parsed.public_key);
         let kind = key::kind(machine, &public)?;
         Ok(Map::from_iter([
             ("key_size".into(), i64::try_from(kind.size).unwrap_or_default().into()),
             ("key_type".into(), kind.algo.into()),
             ("subject".into(), named(&parsed.subject).into()),
-            ("subject_hash".into(), hex(&digest::raw(digest::Kind::Sha1, &parsed.public_key)).into()),
+            ("subject_hash".into(), hex(&digest::raw(digest::DigestAlgorithm::Sha1, &parsed.public_key)).into()),
             ("extensions".into(), named_extensions(&parsed).into()),
-            ("public_key_hash".into(), hex(&digest::raw(digest::Kind::Sha1, &parsed.public_key)).into()),
+            ("public_key_hash".into(), hex(&digest::raw(digest::DigestAlgorithm::Sha1, &parsed.public_key)).into()),
         ]))
     }
 }
@@ -279,9 +279,9 @@ impl Function for GetPublicKey {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let bytes = content(machine, &self.key)?;
-        match Parsed::certificate(&bytes).or_else(|| Parsed::request(&bytes)) {
+        match ParsedCertificate::certificate(&bytes).or_else(|| ParsedCertificate::request(&bytes)) {
             Some(parsed) => Ok(public_pem(&parsed.public_key)),
-            None => Key { place: &self.key, passphrase: self.passphrase.as_deref() }.public(machine),
+            None => KeySource { place: &self.key, passphrase: self.passphrase.as_deref() }.public(machine),
         }
     }
 }
@@ -305,7 +305,7 @@ impl Function for GetPrivateKeySize {
     type Output = u64;
 
     fn call(self, machine: &dyn System) -> Result<u64> {
-        Ok(Key { place: &self.private_key, passphrase: self.passphrase.as_deref() }.kind(machine)?.size)
+        Ok(KeySource { place: &self.private_key, passphrase: self.passphrase.as_deref() }.kind(machine)?.size)
     }
 }
 
@@ -330,9 +330,9 @@ impl Function for VerifyPrivateKey {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let public = Key { place: &self.private_key, passphrase: self.passphrase.as_deref() }.public(machine)?;
+        let public = KeySource { place: &self.private_key, passphrase: self.passphrase.as_deref() }.public(machine)?;
         let bytes = content(machine, &self.public_key)?;
-        let other = match Parsed::certificate(&bytes).or_else(|| Parsed::request(&bytes)) {
+        let other = match ParsedCertificate::certificate(&bytes).or_else(|| ParsedCertificate::request(&bytes)) {
             Some(parsed) => public_pem(&parsed.public_key),
             None => String::from_utf8_lossy(&bytes).into_owned(),
         };
@@ -357,7 +357,7 @@ impl Function for VerifySignature {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let parsed = read(machine, &self.certificate, "certificate", ParsedCertificate::certificate)?;
         let signer = self.signing_pub_key.unwrap_or_else(|| self.certificate.clone());
         signed_by(machine, &parsed.der, &signer)
     }
@@ -381,7 +381,7 @@ impl Function for Expires {
     type Output = bool;
 
     fn call(self, machine: &dyn System) -> Result<bool> {
-        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let parsed = read(machine, &self.certificate, "certificate", ParsedCertificate::certificate)?;
         Ok(parsed.not_after <= machine.now() as i64 + self.days * 86400)
     }
 }
@@ -403,7 +403,7 @@ impl Function for WillExpire {
     type Output = Map;
 
     fn call(self, machine: &dyn System) -> Result<Map> {
-        let parsed = read(machine, &self.certificate, "certificate", Parsed::certificate)?;
+        let parsed = read(machine, &self.certificate, "certificate", ParsedCertificate::certificate)?;
         let names =
             parsed.subject.iter().filter(|(oid, _)| oid == "2.5.4.3").map(|(_, name)| Value::from(name.as_str()));
         let expires = parsed.not_after <= machine.now() as i64 + self.days * 86400;
@@ -418,7 +418,7 @@ impl Function for WillExpire {
 
 /// Whether a certificate was signed with the key of another one.
 pub fn signed_by(machine: &dyn Probe, der: &[u8], signer: &str) -> Result<bool> {
-    let signer = read(machine, signer, "certificate", Parsed::certificate)?;
+    let signer = read(machine, signer, "certificate", ParsedCertificate::certificate)?;
     // Only the signature counts here, not what either may be used for, nor when.
     let words = ["verify", "-partial_chain", "-no_check_time", "-trusted", "signer", "certificate"];
     let run = OpensslCommand::new(words)
@@ -451,7 +451,7 @@ pub fn entry(machine: &dyn Probe, text: &str, kind: Option<&str>) -> Result<Stri
     Ok(format!("{start}\n{head}{}\n-----END {kind}-----\n", lines.join("\n")))
 }
 
-fn shown_as(parsed: &Parsed, encoding: &str, kind: &str) -> String {
+fn shown_as(parsed: &ParsedCertificate, encoding: &str, kind: &str) -> String {
     use base64::Engine;
     let bytes = encoded(parsed, encoding, kind, &[]);
     match encoding {
@@ -474,7 +474,7 @@ fn named(parts: &[(String, String)]) -> Map {
     parts.iter().map(|(oid, value)| (name(oid).into(), value.as_str().into())).collect()
 }
 
-fn named_extensions(parsed: &Parsed) -> Map {
+fn named_extensions(parsed: &ParsedCertificate) -> Map {
     let name = |oid: &str| {
         super::extensions::KNOWN
             .iter()

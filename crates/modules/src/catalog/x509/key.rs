@@ -6,20 +6,20 @@ use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
 /// A key of this machine, as a path or as a text.
-pub struct Key<'a> {
+pub struct KeySource<'a> {
     pub place: &'a str,
     pub passphrase: Option<&'a str>,
 }
 
 /// What a key is like.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct KeyAlgorithm {
     pub algo: &'static str,
     /// Only of use for `rsa` and `ec`.
     pub size: u64,
 }
 
-impl Key<'_> {
+impl KeySource<'_> {
     /// Adds it to a run under an option, with its pass phrase.
     pub fn add(&self, run: OpensslCommand, option: &str, pass: &str, name: &str) -> OpensslCommand {
         let run = match self.place.contains("-----BEGIN") {
@@ -37,14 +37,14 @@ impl Key<'_> {
         Ok(String::from_utf8_lossy(&run.output(machine)?).into_owned())
     }
 
-    pub fn kind(&self, machine: &dyn Probe) -> Result<Kind> {
+    pub fn kind(&self, machine: &dyn Probe) -> Result<KeyAlgorithm> {
         let public = self.public(machine)?;
         kind(machine, &public)
     }
 }
 
 /// Of which kind a public key is.
-pub fn kind(machine: &dyn Probe, public: &str) -> Result<Kind> {
+pub fn kind(machine: &dyn Probe, public: &str) -> Result<KeyAlgorithm> {
     let run = OpensslCommand::new(["pkey", "-pubin", "-noout", "-text_pub"]).stdin(public.as_bytes().to_vec());
     let text = String::from_utf8_lossy(&run.output(machine)?).into_owned();
     let first = text.lines().next().unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn kind(machine: &dyn Probe, public: &str) -> Result<Kind> {
         _ if text.contains("NIST CURVE") || text.contains("ASN1 OID") => "ec",
         other => return Err(Error::failed(format!("'{other}' is a kind of key that is not known"))),
     };
-    Ok(Kind { algo, size })
+    Ok(KeyAlgorithm { algo, size })
 }
 
 /// Makes a new key, and gives it as text. It is nowhere else.

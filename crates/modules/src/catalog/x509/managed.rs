@@ -9,7 +9,7 @@ use rocksalt_macros::state;
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::certificate::{self, CertificateSpec, digest_of};
-use super::parsed::{Parsed, blocks, pem};
+use super::parsed::{ParsedCertificate, blocks, pem};
 use super::place::TargetFile;
 use super::{extensions, subject};
 use crate::machine::Probe;
@@ -83,7 +83,7 @@ impl State for CsrManaged {
         };
         let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
         let mut changes = Map::new();
-        let current = old.as_deref().and_then(Parsed::request);
+        let current = old.as_deref().and_then(ParsedCertificate::request);
         match (&old, &current) {
             (None, _) => {
                 changes.insert("created", self.name.as_str());
@@ -201,13 +201,13 @@ impl State for CertificateManaged {
             Err(error) => return unready(machine, &place, "certificate", step, &spec, &error),
         };
         let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
-        let chain: Vec<Parsed> = self
+        let chain: Vec<ParsedCertificate> = self
             .append_certs
             .iter()
-            .map(|place| certificate::read(machine, place, "certificate", Parsed::certificate))
+            .map(|place| certificate::read(machine, place, "certificate", ParsedCertificate::certificate))
             .collect::<Result<_>>()?;
         let mut changes = Map::new();
-        let current = old.as_deref().and_then(Parsed::certificate);
+        let current = old.as_deref().and_then(ParsedCertificate::certificate);
         match (&old, &current) {
             (None, _) => {
                 changes.insert("created", self.name.as_str());
@@ -348,7 +348,7 @@ fn decide(
     place.plan(machine, Some(content), done, dry)
 }
 
-fn digests(spec: &CertificateSpec, current: &Parsed, changes: &mut Map) {
+fn digests(spec: &CertificateSpec, current: &ParsedCertificate, changes: &mut Map) {
     if digest_of(&current.signature).is_some_and(|known| known != spec.digest.to_lowercase().replace('-', "")) {
         changes.insert("digest", spec.digest.as_str());
     }
@@ -361,7 +361,7 @@ fn encodings(bytes: &[u8], encoding: &str, changes: &mut Map) {
     }
 }
 
-fn compare(current: &Parsed, new: &Parsed, changes: &mut Map) {
+fn compare(current: &ParsedCertificate, new: &ParsedCertificate, changes: &mut Map) {
     if current.subject != new.subject {
         changes.insert("subject_name", subject::shown(&new.subject));
     }
@@ -373,7 +373,7 @@ fn compare(current: &Parsed, new: &Parsed, changes: &mut Map) {
     }
 }
 
-fn same_chain(bytes: &[u8], chain: &[Parsed]) -> bool {
+fn same_chain(bytes: &[u8], chain: &[ParsedCertificate]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let known: Vec<String> = blocks(&text).into_iter().skip(1).map(|(_, body)| body).collect();
     let wanted: Vec<String> =
@@ -381,7 +381,7 @@ fn same_chain(bytes: &[u8], chain: &[Parsed]) -> bool {
     known == wanted
 }
 
-pub fn encoded(parsed: &Parsed, encoding: &str, kind: &str, chain: &[Parsed]) -> Vec<u8> {
+pub fn encoded(parsed: &ParsedCertificate, encoding: &str, kind: &str, chain: &[ParsedCertificate]) -> Vec<u8> {
     match encoding {
         "der" => parsed.der.clone(),
         _ => {

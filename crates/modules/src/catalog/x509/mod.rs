@@ -14,9 +14,9 @@ mod place;
 mod states;
 mod subject;
 
-use super::{Entry, Function, StateEntry, entry, state};
+use super::{CatalogFunction, Function, StateEntry, entry, state};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<functions::CreateCertificate>(),
     entry::<functions::CreateCsr>(),
     entry::<functions::CreatePrivateKey>(),

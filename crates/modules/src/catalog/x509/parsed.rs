@@ -3,11 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::asn1::{Item, SEQUENCE};
+use super::asn1::{Asn1Value, SEQUENCE};
 
 /// A certificate, or a request for one; a request has no issuer, serial number and times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedCertificate {
     pub der: Vec<u8>,
     /// In hexadecimal digits with colons between them.
     pub serial: String,
@@ -31,10 +31,10 @@ pub struct Extension {
 
 const EXTENSION_REQUEST: &str = "1.2.840.113549.1.9.14";
 
-impl Parsed {
-    pub fn certificate(bytes: &[u8]) -> Option<Parsed> {
+impl ParsedCertificate {
+    pub fn certificate(bytes: &[u8]) -> Option<ParsedCertificate> {
         let der = der(bytes, &["CERTIFICATE", "TRUSTED CERTIFICATE"])?;
-        let (outer, _) = Item::read(&der)?;
+        let (outer, _) = Asn1Value::read(&der)?;
         let parts = outer.items()?;
         let mut fields = parts.first()?.items()?.into_iter().peekable();
         if fields.peek()?.tag == 0xa0 {
@@ -50,7 +50,7 @@ impl Parsed {
             Some(field) => extensions(field.items()?.first()?)?,
             None => Vec::new(),
         };
-        Some(Parsed {
+        Some(ParsedCertificate {
             serial,
             issuer,
             subject,
@@ -63,25 +63,25 @@ impl Parsed {
         })
     }
 
-    pub fn request(bytes: &[u8]) -> Option<Parsed> {
+    pub fn request(bytes: &[u8]) -> Option<ParsedCertificate> {
         let der = der(bytes, &["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"])?;
-        let (outer, _) = Item::read(&der)?;
+        let (outer, _) = Asn1Value::read(&der)?;
         let parts = outer.items()?;
         let fields = parts.first()?.items()?;
         let mut found = Vec::new();
-        for attribute in fields.iter().filter(|field| field.tag == 0xa0).filter_map(Item::items).flatten() {
+        for attribute in fields.iter().filter(|field| field.tag == 0xa0).filter_map(Asn1Value::items).flatten() {
             let pair = attribute.items()?;
             if pair.first()?.oid()? == EXTENSION_REQUEST {
                 found = extensions(pair.get(1)?.items()?.first()?)?;
             }
         }
-        Some(Parsed {
+        Some(ParsedCertificate {
             subject: name(fields.get(1)?)?,
             public_key: fields.get(2)?.whole.to_vec(),
             signature: parts.get(1)?.items()?.first()?.oid()?,
             extensions: found,
             der,
-            ..Parsed::default()
+            ..ParsedCertificate::default()
         })
     }
 }
@@ -89,7 +89,7 @@ impl Parsed {
 /// The first block of these names in a text, or the bytes themselves if they are DER.
 pub fn der(bytes: &[u8], kinds: &[&str]) -> Option<Vec<u8>> {
     if bytes.first() == Some(&SEQUENCE) {
-        let (item, _) = Item::read(bytes)?;
+        let (item, _) = Asn1Value::read(bytes)?;
         return Some(item.whole.to_vec());
     }
     let text = std::str::from_utf8(bytes).ok()?;
@@ -124,7 +124,7 @@ pub fn pem(kind: &str, der: &[u8]) -> String {
     format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", lines.join("\n"))
 }
 
-fn name(item: &Item<'_>) -> Option<Vec<(String, String)>> {
+fn name(item: &Asn1Value<'_>) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     for set in item.items()? {
         for pair in set.items()? {
@@ -135,8 +135,8 @@ fn name(item: &Item<'_>) -> Option<Vec<(String, String)>> {
     Some(found)
 }
 
-fn extensions(list: &Item<'_>) -> Option<Vec<Extension>> {
-    let one = |item: Item<'_>| {
+fn extensions(list: &Asn1Value<'_>) -> Option<Vec<Extension>> {
+    let one = |item: Asn1Value<'_>| {
         let parts = item.items()?;
         let critical = parts.iter().any(|part| part.tag == 1 && part.content != [0]);
         Some(Extension { oid: parts.first()?.oid()?, critical, value: parts.last()?.content.to_vec() })

@@ -8,7 +8,7 @@ use super::super::file::{gid, octal, uid};
 use super::super::{Decision, Verdict};
 use crate::Result;
 use crate::catalog::{Action, Plan};
-use crate::machine::{Kind, Probe, Stat};
+use crate::machine::{FileKind, Probe, Stat};
 
 /// The file's owner, group and mode.
 pub struct TargetFile<'a> {
@@ -29,7 +29,7 @@ impl TargetFile<'_> {
             return Some(format!("Specified file {path} is not an absolute path"));
         }
         match self.stat(machine) {
-            Some(stat) if stat.kind == Kind::Directory => {
+            Some(stat) if stat.kind == FileKind::Directory => {
                 return Some(format!("Specified target {path} is a directory"));
             }
             _ => {}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
 use super::functions::entry;
-use super::key::{self, Key};
+use super::key::{self, KeySource};
 use super::managed::mode;
 use super::openssl::OpensslCommand;
 use super::place::TargetFile;
@@ -163,11 +163,11 @@ impl PrivateKeyManaged {
     }
 
     /// What the key that is there is like, and whether it lacks the pass phrase; Salt's text if it can't be read.
-    fn current(&self, machine: &dyn Probe) -> Result<Result<(key::Kind, bool), String>> {
+    fn current(&self, machine: &dyn Probe) -> Result<Result<(key::KeyAlgorithm, bool), String>> {
         let content = machine.read(Path::new(&self.name)).map_err(|error| Error::io("read", &self.name, &error))?;
         let text = String::from_utf8_lossy(&content);
         let encrypted = text.contains("ENCRYPTED");
-        let with = |passphrase| Key { place: &self.name, passphrase }.kind(machine);
+        let with = |passphrase| KeySource { place: &self.name, passphrase }.kind(machine);
         if !text.contains("PRIVATE KEY-----") {
             return Ok(Err(
                 "The existing file does not seem to be a private key formatted as DER, PEM or embedded in \

@@ -1,4 +1,4 @@
-//! [`Subject`]: the name that a certificate is for.
+//! [`DistinguishedName`]: the name that a certificate is for.
 
 use rocksalt_core::{Map, Value};
 
@@ -22,28 +22,30 @@ pub const PARTS: [(&str, &str, &str); 12] = [
 
 /// Parts in their order: object identifier and value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject(pub Vec<(String, String)>);
+pub struct DistinguishedName(pub Vec<(String, String)>);
 
-impl Subject {
+impl DistinguishedName {
     /// From `subject` (a text as in RFC 4514, a map or a list), else from the single parts.
-    pub fn new(subject: &Value, parts: &Map) -> Result<Subject> {
+    pub fn new(subject: &Value, parts: &Map) -> Result<DistinguishedName> {
         match subject {
-            Value::Null => Ok(Subject::of(parts)),
-            Value::Map(map) => Ok(Subject::of(map)),
-            Value::List(list) => list.iter().map(|part| part_of(&part.to_string())).collect::<Result<_>>().map(Subject),
+            Value::Null => Ok(DistinguishedName::of(parts)),
+            Value::Map(map) => Ok(DistinguishedName::of(map)),
+            Value::List(list) => {
+                list.iter().map(|part| part_of(&part.to_string())).collect::<Result<_>>().map(DistinguishedName)
+            }
             text => {
                 // The last part stands first there.
                 let parts: Result<Vec<_>> = split(&text.to_string()).iter().rev().map(|part| part_of(part)).collect();
-                parts.map(Subject)
+                parts.map(DistinguishedName)
             }
         }
     }
 
-    fn of(map: &Map) -> Subject {
+    fn of(map: &Map) -> DistinguishedName {
         let value = |name: &str| map.get(name).filter(|value| !value.is_null()).map(ToString::to_string);
         let old = |name: &str| if name == "MAIL" { value("emailAddress").or_else(|| value("Email")) } else { None };
         let part = |(name, _, oid): &(&str, &str, &str)| Some(((*oid).to_owned(), value(name).or_else(|| old(name))?));
-        Subject(PARTS.iter().filter_map(part).collect())
+        DistinguishedName(PARTS.iter().filter_map(part).collect())
     }
 
     /// As openssl takes it: `/O=Example/CN=host`.
@@ -124,11 +126,11 @@ mod tests {
     #[test]
     fn names_are_put_together_as_in_salt() {
         let parts = yaml::parse("{CN: a/b, O: 'X, Inc', C: DE}").expect("YAML");
-        let subject = Subject::new(&Value::Null, parts.as_map().expect("a map")).expect("a subject");
+        let subject = DistinguishedName::new(&Value::Null, parts.as_map().expect("a map")).expect("a subject");
         assert_eq!(subject.slashed().expect("a text"), "/C=DE/O=X, Inc/CN=a\\/b");
         assert_eq!(shown(&subject.0), "CN=a/b,O=X\\, Inc,C=DE");
-        let same = Subject::new(&shown(&subject.0).into(), &Map::new()).expect("a subject");
+        let same = DistinguishedName::new(&shown(&subject.0).into(), &Map::new()).expect("a subject");
         assert_eq!(same, subject);
-        assert!(Subject::new(&"nonsense".into(), &Map::new()).is_err());
+        assert!(DistinguishedName::new(&"nonsense".into(), &Map::new()).is_err());
     }
 }

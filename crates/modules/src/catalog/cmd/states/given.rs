@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value, nearest};
 use super::super::super::arguments::{self, Arguments};
 use super::super::finished::All;
 use super::{Step, Verdict};
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
 /// What all states take under these names; it is seen to elsewhere.
@@ -50,7 +50,7 @@ pub fn wrong_environment(env: &Value) -> Option<Verdict> {
 /// Salt's words for a directory that isn't there.
 pub fn missing_directory(machine: &dyn Probe, cwd: Option<&str>) -> Option<Verdict> {
     let cwd = cwd.filter(|cwd| !cwd.is_empty())?;
-    let is_directory = matches!(machine.stat(Path::new(cwd), true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+    let is_directory = matches!(machine.stat(Path::new(cwd), true), Ok(Some(stat)) if stat.kind == FileKind::Directory);
     (!is_directory).then(|| Verdict::bad(format!("Desired working directory \"{cwd}\" is not available")))
 }
 

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value, call::ProblemKind};
 use rocksalt_macros::{arguments, state};
 
 use super::super::super::arguments::Arguments as _;
-use super::super::arguments::Arguments;
+use super::super::arguments::CommandArguments;
 use super::stateful::{Stateful, reinterpret};
 use super::{Decision, State, Step, Verdict, given, waiting};
 use crate::Result;
@@ -209,13 +209,13 @@ impl RunStateArguments {
         Ok(self.warned(verdict))
     }
 
-    fn arguments(&self, line: &str, step: &Step<'_>) -> Result<Arguments> {
+    fn arguments(&self, line: &str, step: &Step<'_>) -> Result<CommandArguments> {
         let mut more = Map::from_iter([("cmd".into(), line.into()), ("python_shell".into(), true.into())]);
         if let Some(template) = self.kwargs.get("template") {
             more.insert("template", template.clone());
         }
         more.insert("saltenv", step.saltenv);
-        let mut arguments: Arguments = given::arguments("cmd.run", step, more)?;
+        let mut arguments: CommandArguments = given::arguments("cmd.run", step, more)?;
         // Hidden from the result, not from other states.
         arguments.hide_output = false;
         if let Some(root) = self.root.as_deref().filter(|root| !root.is_empty()) {
@@ -229,7 +229,7 @@ impl RunStateArguments {
 
     fn warned(&self, mut verdict: Verdict) -> Verdict {
         let own = RunStateArguments::NAMES;
-        verdict.warnings.extend(given::strange("cmd.run", &self.kwargs, own, Arguments::NAMES));
+        verdict.warnings.extend(given::strange("cmd.run", &self.kwargs, own, CommandArguments::NAMES));
         verdict
     }
 }

@@ -8,7 +8,7 @@ use super::super::script::ScriptArguments;
 use super::stateful::{Stateful, reinterpret};
 use super::{Decision, State, Step, Verdict, given, waiting};
 use crate::catalog::Plan;
-use crate::catalog::cp::source::{self, Source};
+use crate::catalog::cp::source::{self, ContentSource};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
@@ -185,9 +185,13 @@ impl ScriptStateArguments {
 
 /// What a source has in it; a file of the tree as this run sees it.
 fn fetch(machine: &dyn System, source: &str, saltenv: &str) -> Result<Option<Vec<u8>>> {
-    match Source::parse(machine, source, Some(saltenv))? {
-        Source::Tree { path, saltenv } => Ok(machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec())),
-        Source::Local(path) if !path.is_absolute() => Err(Error::arguments(format!("'{source}' is no absolute path"))),
+    match ContentSource::parse(machine, source, Some(saltenv))? {
+        ContentSource::Tree { path, saltenv } => {
+            Ok(machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec()))
+        }
+        ContentSource::Local(path) if !path.is_absolute() => {
+            Err(Error::arguments(format!("'{source}' is no absolute path")))
+        }
         _ => source::content(machine, source, Some(saltenv)),
     }
 }

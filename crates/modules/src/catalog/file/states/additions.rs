@@ -3,16 +3,16 @@
 use rocksalt_core::Value;
 
 use super::super::replace::quoted;
-use super::edit::Text;
+use super::edit::FileText;
 use super::missing_directories;
-use super::texts::{self, Sources};
+use super::texts::{self, TextSources};
 use super::{Action, Step, Verdict, look, touch};
 use crate::machine::Probe;
 use crate::text::diff;
 
 /// The file to add to, and the texts to add.
 pub struct Prepared {
-    pub text: Text,
+    pub text: FileText,
     pub chunks: Vec<String>,
     /// What comes before: directories, for a file that is new.
     pub actions: Vec<Action>,
@@ -24,7 +24,7 @@ pub fn prepare(
     name: &str,
     makedirs: &Value,
     given: &Value,
-    sources: &Sources<'_>,
+    sources: &TextSources<'_>,
 ) -> Result<Prepared, Verdict> {
     let list = sources.list()?;
     let mut actions = Vec::new();
@@ -47,7 +47,7 @@ pub fn prepare(
         }
     }
     let chunks = if list.is_empty() { texts::strings(given) } else { sources.texts(machine, step, &list)? };
-    let text = if there { Text::read(machine, name)? } else { Text::empty(name) };
+    let text = if there { FileText::read(machine, name)? } else { FileText::empty(name) };
     Ok(Prepared { text, chunks, actions })
 }
 

@@ -86,7 +86,7 @@ impl Append {
             would = would.change("diff", shown);
         }
         let content = prepared.text.bytes(&new);
-        let hash = digest::of(digest::Kind::Sha256, &content);
+        let hash = digest::of(digest::DigestAlgorithm::Sha256, &content);
         let write = Action::Write { path: prepared.text.path, content, mode: None, parents: false };
         let plan = Plan::brief(done.output("path", name).output("hash", hash)).all(prepared.actions).then(write);
         Ok(Decision::Change(plan, would))

@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_macros::state;
 
-use super::edit::{self, Change, Text};
+use super::edit::{self, FileText, TextChange};
 use super::texts::SourceArguments;
 use super::{Decision, Flag, State, Step, Touches, Verdict, accumulated, look, writes};
 use crate::machine::Probe;
@@ -88,12 +88,12 @@ impl Blockreplace {
         let failed = |reason: String| {
             Verdict::bad(format!("Encountered error managing block: {reason}. See the log for details."))
         };
-        let text = Text::read(machine, &name).map_err(|verdict| failed(verdict.comment))?;
+        let text = FileText::read(machine, &name).map_err(|verdict| failed(verdict.comment))?;
         let new = self.edit(&text.old, &content).map_err(|error| failed(error.to_string()))?;
         if new == text.old {
             return Err(Verdict::good("No changes needed to be made").output("path", name));
         }
-        let change = Change {
+        let change = TextChange {
             shown: edit::shown(&text, &new, self.show_changes.0),
             text: &text,
             new,

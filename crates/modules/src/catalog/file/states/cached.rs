@@ -9,9 +9,9 @@ use super::missing_directories;
 use super::source::{self, Proof, redacted};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, hashes, look};
 use crate::Result;
-use crate::catalog::cp::{self, source::Source};
+use crate::catalog::cp::{self, source::ContentSource};
 use crate::machine::Probe;
-use crate::text::digest::{self, Kind};
+use crate::text::digest::{self, DigestAlgorithm};
 
 /// Makes sure that the target's cache has a copy of a file, for states that use it later.
 ///
@@ -38,9 +38,9 @@ pub struct Cached {
 
 impl State for Cached {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
-        let source = Source::parse(machine, &self.name, self.saltenv.as_deref())?;
+        let source = ContentSource::parse(machine, &self.name, self.saltenv.as_deref())?;
         let copy = match &source {
-            Source::Local(path) => path.clone(),
+            ContentSource::Local(path) => path.clone(),
             other => cp::destination(machine, other)?,
         };
         let decided = self.decide(machine, step, &source, &copy.to_string_lossy());
@@ -53,11 +53,17 @@ impl State for Cached {
 }
 
 impl Cached {
-    fn decide(&self, machine: &dyn Probe, step: &Step<'_>, source: &Source, copy: &str) -> Result<Decision, Verdict> {
+    fn decide(
+        &self,
+        machine: &dyn Probe,
+        step: &Step<'_>,
+        source: &ContentSource,
+        copy: &str,
+    ) -> Result<Decision, Verdict> {
         let name = &self.name;
         let hash = if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() };
         let unsure = hash.is_empty() && !self.skip_verify && !self.use_etag;
-        if matches!(source, Source::Url(_)) && unsure {
+        if matches!(source, ContentSource::Url(_)) && unsure {
             return Err(Verdict::bad(format!(
                 "Unable to verify upstream hash of source file {}, please set source_hash or set skip_verify or \
                  use_etag to True",
@@ -72,15 +78,15 @@ impl Cached {
                     .map_err(Verdict::bad)?,
             ),
         };
-        let kind = wanted.as_ref().map_or(Kind::Sha256, |(kind, _)| *kind);
+        let kind = wanted.as_ref().map_or(DigestAlgorithm::Sha256, |(kind, _)| *kind);
         let there = look::is_file(machine, copy);
         let old = machine.read(Path::new(copy)).ok().filter(|_| there).map(|content| digest::of(kind, &content));
         if step.test {
             // What lies on the machine is in no cache.
-            let old = old.as_ref().filter(|_| !matches!(source, Source::Local(_)));
+            let old = old.as_ref().filter(|_| !matches!(source, ContentSource::Local(_)));
             return Err(self.dry(wanted.as_ref().map(|(_, sum)| sum), old));
         }
-        if let Source::Local(path) = source {
+        if let ContentSource::Local(path) = source {
             return Err(self.local(&path.to_string_lossy(), old, wanted.map(|(_, sum)| sum)));
         }
         let sum = wanted.as_ref().map(|(_, sum)| sum.clone()).filter(|_| !self.skip_verify);

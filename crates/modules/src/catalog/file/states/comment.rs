@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_macros::state;
 
-use super::edit::{self, Change, Text};
+use super::edit::{self, FileText, TextChange};
 use super::{Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::machine::Probe;
@@ -50,7 +50,7 @@ impl Comment {
             return Err(Verdict::bad("Must provide name to file.comment"));
         }
         edit::check_file(machine, &name)?;
-        let text = Text::read(machine, &name)?;
+        let text = FileText::read(machine, &name)?;
         let (bare, sign) = (without_anchors(&self.regex), &self.char);
         let commented = format!("{sign}{bare}");
         if !text.has(&format!("^(?!\\s*{sign})\\s*{bare}"))? {
@@ -82,7 +82,7 @@ fn without_anchors(regex: &str) -> &str {
 }
 
 /// The text with the lines that match commented out, or in again.
-pub fn changed(text: &Text, regex: &str, sign: &str, out: bool) -> Result<String, Verdict> {
+pub fn changed(text: &FileText, regex: &str, sign: &str, out: bool) -> Result<String, Verdict> {
     let (start, end) = (if regex.starts_with('^') { "^" } else { "" }, if regex.ends_with('$') { "$" } else { "" });
     let bare = regex.trim_start_matches('^').trim_end_matches('$');
     let expression = if out { format!("{start}({bare}){end}") } else { format!("^{sign}\\s*({bare}){end}") };
@@ -103,7 +103,7 @@ pub fn changed(text: &Text, regex: &str, sign: &str, out: bool) -> Result<String
 pub fn finish(
     machine: &dyn Probe,
     name: &str,
-    text: &Text,
+    text: &FileText,
     new: String,
     backup: &Value,
     expected: &str,
@@ -117,7 +117,8 @@ pub fn finish(
         return Ok(Decision::Change(Plan::brief(verdict), would));
     }
     let shown = edit::shown(text, &new, true);
-    let decision = Change { text, new, shown, backup, would: "", done: if found { good } else { bad } }.decide(machine);
+    let decision =
+        TextChange { text, new, shown, backup, would: "", done: if found { good } else { bad } }.decide(machine);
     Ok(match decision {
         Decision::Change(mut plan, _) => {
             plan.done.result = Some(found);

@@ -16,7 +16,7 @@ pub struct Contents<'a> {
 }
 
 /// Text, or bytes that are none.
-pub enum Given {
+pub enum TextOrBytes {
     Text(String),
     Bytes(Vec<u8>),
 }
@@ -28,7 +28,7 @@ impl Contents<'_> {
     }
 
     /// None if nothing is said about it; a verdict if it is said wrongly.
-    pub fn read(&self, machine: &dyn Probe) -> Result<Option<Given>, Verdict> {
+    pub fn read(&self, machine: &dyn Probe) -> Result<Option<TextOrBytes>, Verdict> {
         let (value, what) = if !self.contents_pillar.is_null() {
             let pillar = machine.pillar().map_err(|error| Verdict::bad(error.to_string()))?;
             (
@@ -55,7 +55,7 @@ impl Contents<'_> {
         let parts: Vec<String> = match value {
             Value::Bytes(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => vec![text],
-                Err(error) => return Ok(Some(Given::Bytes(error.into_bytes()))),
+                Err(error) => return Ok(Some(TextOrBytes::Bytes(error.into_bytes()))),
             },
             Value::List(items) => items.iter().map(ToString::to_string).collect(),
             other => vec![other.to_string()],
@@ -70,7 +70,7 @@ impl Contents<'_> {
         if !self.contents_newline {
             text.truncate(text.trim_end_matches('\n').trim_end_matches('\r').len());
         }
-        Ok(Some(Given::Text(text)))
+        Ok(Some(TextOrBytes::Text(text)))
     }
 
     fn looked_up(&self, data: &Map, path: &Value, what: &str) -> Result<Value, Verdict> {

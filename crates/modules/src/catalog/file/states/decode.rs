@@ -9,7 +9,7 @@ use rocksalt_macros::state;
 use super::contents::lookup;
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::machine::Probe;
-use crate::text::digest::{self, Kind};
+use crate::text::digest::{self, DigestAlgorithm};
 use crate::{Error, Result};
 
 /// Writes bytes that are given as Base64 to a file.
@@ -40,8 +40,9 @@ pub struct Decode {
 impl State for Decode {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let content = self.content(machine)?;
-        let kind = Kind::named(&self.checksum)
-            .ok_or_else(|| Error::arguments(format!("checksum: there is no '{}'", self.checksum)).hint(Kind::list()))?;
+        let kind = DigestAlgorithm::named(&self.checksum).ok_or_else(|| {
+            Error::arguments(format!("checksum: there is no '{}'", self.checksum)).hint(DigestAlgorithm::list())
+        })?;
         let new = digest::of(kind, &content);
         let old = match look::is_file(machine, &self.name) {
             true => {

@@ -12,7 +12,7 @@ use crate::machine::Probe;
 use crate::text::{diff, digest};
 
 /// The text of a file that is to be changed.
-pub struct Text {
+pub struct FileText {
     pub path: String,
     pub old: String,
     /// It is no UTF-8: each byte was taken for a letter, and will be so again.
@@ -30,9 +30,9 @@ pub fn check_file(machine: &dyn Probe, name: &str) -> Result<(), Verdict> {
     Ok(())
 }
 
-impl Text {
+impl FileText {
     /// Reads a file; a verdict if that can't be done.
-    pub fn read(machine: &dyn Probe, name: &str) -> Result<Text, Verdict> {
+    pub fn read(machine: &dyn Probe, name: &str) -> Result<FileText, Verdict> {
         if let Some(text) = look::planted(machine, name) {
             return Err(Verdict::bad(text));
         }
@@ -43,20 +43,20 @@ impl Text {
         if difference::is_binary(&content) {
             return Err(Verdict::bad(format!("Cannot perform string replacements on a binary file: {path}")));
         }
-        Ok(Text::new(path, content))
+        Ok(FileText::new(path, content))
     }
 
     /// A file that isn't there yet.
-    pub fn empty(path: &str) -> Text {
-        Text::new(path.to_owned(), Vec::new())
+    pub fn empty(path: &str) -> FileText {
+        FileText::new(path.to_owned(), Vec::new())
     }
 
-    fn new(path: String, content: Vec<u8>) -> Text {
+    fn new(path: String, content: Vec<u8>) -> FileText {
         match String::from_utf8(content) {
-            Ok(old) => Text { path, old, bytewise: false },
+            Ok(old) => FileText { path, old, bytewise: false },
             Err(error) => {
                 let old = error.into_bytes().into_iter().map(char::from).collect();
-                Text { path, old, bytewise: true }
+                FileText { path, old, bytewise: true }
             }
         }
     }
@@ -106,8 +106,8 @@ pub fn lines(text: &str) -> Vec<&str> {
 }
 
 /// A change that is all decided.
-pub struct Change<'a> {
-    pub text: &'a Text,
+pub struct TextChange<'a> {
+    pub text: &'a FileText,
     pub new: String,
     /// What is shown of it: a difference, or that there is one.
     pub shown: Value,
@@ -116,11 +116,11 @@ pub struct Change<'a> {
     pub done: &'a str,
 }
 
-impl Change<'_> {
+impl TextChange<'_> {
     pub fn decide(self, machine: &dyn Probe) -> Decision {
         let content = self.text.bytes(&self.new);
         let path = &self.text.path;
-        let hash = digest::of(digest::Kind::Sha256, &content);
+        let hash = digest::of(digest::DigestAlgorithm::Sha256, &content);
         let done = Verdict::good(self.done).change("diff", self.shown.clone());
         let mut plan = Plan::brief(done.output("path", path.as_str()).output("hash", hash));
         if let Some(ending) = backup_ending(self.backup).filter(|_| look::exists(machine, path)) {
@@ -132,6 +132,6 @@ impl Change<'_> {
 }
 
 /// As Salt shows a difference, or only that there is one.
-pub fn shown(text: &Text, new: &str, show_changes: bool) -> Value {
+pub fn shown(text: &FileText, new: &str, show_changes: bool) -> Value {
     if show_changes { text.difference(new).into() } else { true.into() }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rocksalt_core::pattern::{Flags, Pattern};
 
-use super::source::{self, Proof, Source};
+use super::source::{self, ParsedSource, Proof};
 use crate::machine::Probe;
-use crate::text::digest::Kind;
+use crate::text::digest::DigestAlgorithm;
 
 /// Kind and hash; Salt's text if there is none in it.
 pub fn read(
@@ -16,7 +16,7 @@ pub fn read(
     from: &str,
     source_hash_name: Option<&str>,
     saltenv: &str,
-) -> Result<(Kind, String), String> {
+) -> Result<(DigestAlgorithm, String), String> {
     let invalid = || invalid(source_hash);
     if source_hash.contains("://") || source_hash.starts_with('/') {
         let list = content(machine, source_hash, saltenv)?;
@@ -27,12 +27,12 @@ pub fn read(
         Some((kind, sum)) => (Some(kind.trim()), sum.trim()),
         None => (None, source_hash),
     };
-    let by_length = Kind::of_length(sum.len());
+    let by_length = DigestAlgorithm::of_length(sum.len());
     let Some(kind) = kind else {
         let digits = !sum.is_empty() && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
         return by_length.filter(|_| digits).map(|kind| (kind, sum.to_ascii_lowercase())).ok_or_else(invalid);
     };
-    let Some(named) = Kind::named(kind) else {
+    let Some(named) = DigestAlgorithm::named(kind) else {
         return Err(format!(
             "Invalid hash type '{kind}'. Supported hash types are: sha512, sha384, sha256, sha224, sha1, md5. Either \
              remove the hash type and simply use '{sum}' as the source_hash, or change the hash type to a supported \
@@ -52,7 +52,7 @@ pub fn read(
 }
 
 fn content(machine: &dyn Probe, source_hash: &str, saltenv: &str) -> Result<Vec<u8>, String> {
-    if let Source::Local(path) = Source::read(source_hash) {
+    if let ParsedSource::Local(path) = ParsedSource::read(source_hash) {
         return machine.read(Path::new(path)).map_err(|error| crate::catalog::plan::errno_text(&error, path));
     }
     let proof = Proof { source_hash: "", source_hash_name: None, skip_verify: true, dry: false, name: "" };
@@ -69,12 +69,12 @@ fn invalid(source_hash: &str) -> String {
          Supported protocols for remote hash files are: salt, file, http, https, ftp, swift, s3. The hash may also \
          not be of a valid length, the following are supported hash types and lengths: {}.",
         source::redacted(source_hash),
-        Kind::list()
+        DigestAlgorithm::list()
     )
 }
 
 /// From a list of hashes: the line with the name asked for, with the file's, with the source's, else the first.
-fn extract(text: &str, name: &str, from: &str, source_hash_name: Option<&str>) -> Option<(Kind, String)> {
+fn extract(text: &str, name: &str, from: &str, source_hash_name: Option<&str>) -> Option<(DigestAlgorithm, String)> {
     let pattern = Pattern::new("(?<![a-zA-Z0-9])([a-fA-F0-9]{32,128})(?![a-zA-Z0-9])", Flags::NONE).ok()?;
     let base = |path: &str| {
         path.split(['?', '#']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned()
@@ -85,10 +85,10 @@ fn extract(text: &str, name: &str, from: &str, source_hash_name: Option<&str>) -
         (base(from), from.to_owned(), "\\/*"),
     ];
     let mut first = None;
-    let mut found: [Option<(Kind, String)>; 3] = [None, None, None];
+    let mut found: [Option<(DigestAlgorithm, String)>; 3] = [None, None, None];
     for line in text.lines().map(str::trim) {
         let Ok(Some(sum)) = pattern.find(line) else { continue };
-        let Some(kind) = Kind::of_length(sum.len()) else { continue };
+        let Some(kind) = DigestAlgorithm::of_length(sum.len()) else { continue };
         let sum = (kind, sum.to_ascii_lowercase());
         for (slot, (ending, start, separators)) in found.iter_mut().zip(&wanted) {
             if ending.is_empty() || slot.is_some() {

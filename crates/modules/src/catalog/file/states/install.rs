@@ -10,11 +10,11 @@ use super::missing_directories;
 use super::permissions::{self, Mending, PermissionsSpec, bits};
 use super::{Action, Decision, Plan, Verdict, backup, look};
 use crate::catalog::plan::ContentCheck;
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 use crate::text::digest;
 
 /// A file as specified.
-pub struct Install<'a> {
+pub struct FileInstall<'a> {
     pub name: &'a str,
     /// None: some content or other; a new file is empty.
     pub content: Option<Vec<u8>>,
@@ -35,7 +35,7 @@ pub struct Install<'a> {
 /// Salt's second and third line of every dry run of a file.
 pub const NOTE: &str = "\nNote: No changes made, actual changes may\nbe different due to other states.";
 
-impl Install<'_> {
+impl FileInstall<'_> {
     pub fn decide(self, machine: &dyn Probe, test: bool) -> Decision {
         if let Some(text) = look::planted(machine, self.name).filter(|_| self.request.follow) {
             return Decision::Settled(Verdict::bad(text));
@@ -83,7 +83,7 @@ impl Install<'_> {
         }
         let bytes = content.unwrap_or_default();
         plan = plan.all(self.check_action(&bytes));
-        let hash = digest::of(digest::Kind::Sha256, &bytes);
+        let hash = digest::of(digest::DigestAlgorithm::Sha256, &bytes);
         let given_away = uid.is_some() || gid.is_some();
         // Nobody else sees the content before it belongs to whom it shall.
         let first = if given_away { Some(0o600) } else { bits(&mode) };
@@ -153,7 +153,7 @@ impl Install<'_> {
         changes.extend(mending.changes.clone());
         dry.extend(dry_changes(&mending, &self.request));
         let bytes = content.unwrap_or(old);
-        let hash = digest::of(digest::Kind::Sha256, &bytes);
+        let hash = digest::of(digest::DigestAlgorithm::Sha256, &bytes);
         let finished = |verdict: Verdict| verdict.output("path", name).output("hash", hash.as_str());
         if let Some(fault) = mending.faults.first() {
             return Decision::Settled(Verdict::bad(fault.as_str()));
@@ -199,7 +199,7 @@ impl Install<'_> {
         match target.filter(|_| replaces_link) {
             // The new file takes over what the link led to was like.
             Some(mut target) => {
-                target.kind = Kind::File;
+                target.kind = FileKind::File;
                 let request = PermissionsSpec { follow: true, ..self.request.clone() };
                 request.compare(machine, self.name, &target)
             }

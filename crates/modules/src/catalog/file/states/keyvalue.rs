@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::edit::Text;
+use super::edit::FileText;
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::machine::Probe;
@@ -95,8 +95,8 @@ impl Keyvalue {
             return Err(unreadable);
         }
         let text = match there {
-            true => Text::read(machine, &name).map_err(|_| unreadable)?,
-            false => Text::empty(&name),
+            true => FileText::read(machine, &name).map_err(|_| unreadable)?,
+            false => FileText::empty(&name),
         };
         let edited = self.edit(&text.old, &wanted, self.append_if_not_found.0 || !there);
         let (changed, deleted) = (edited.changed, edited.pruned.len());

@@ -3,8 +3,8 @@
 use rocksalt_core::Value;
 use rocksalt_macros::state;
 
-use super::edit::{self, Text};
-use super::line_edit::{Line as Edit, Mode};
+use super::edit::{self, FileText};
+use super::line_edit::{LineEdit as Edit, LineMode};
 use super::permissions::{self, PermissionsSpec};
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
@@ -89,11 +89,11 @@ impl Line {
             let quiet = Verdict::good("No changes needed to be made");
             return Err(if self.quiet.0 { quiet } else { Verdict::bad(text) });
         }
-        let text = if made { Text::empty(&name) } else { Text::read(machine, &name)? };
+        let text = if made { FileText::empty(&name) } else { FileText::read(machine, &name)? };
         let edit = Edit {
             content: self.content.as_deref().unwrap_or_default(),
             wanted: self.r#match.as_deref(),
-            mode: Mode::read(&mode).ok_or_else(|| Verdict::bad(format!("Unknown mode: \"{mode}\"")))?,
+            mode: LineMode::read(&mode).ok_or_else(|| Verdict::bad(format!("Unknown mode: \"{mode}\"")))?,
             location: self.location.as_deref(),
             before: self.before.as_deref(),
             after: self.after.as_deref(),
@@ -117,7 +117,7 @@ impl Line {
                     .then(Action::Copy { from: text.path.clone(), to: format!("{}.{}", text.path, stamp(machine)) });
             }
             let content = text.bytes(&new);
-            plan.done = plan.done.output("hash", digest::of(digest::Kind::Sha256, &content));
+            plan.done = plan.done.output("hash", digest::of(digest::DigestAlgorithm::Sha256, &content));
             let mode = request.mode.as_deref().and_then(permissions::bits);
             plan = plan.then(Action::Write { path: text.path.clone(), content, mode, parents: false });
         }

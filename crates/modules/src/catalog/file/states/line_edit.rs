@@ -5,10 +5,10 @@ use rocksalt_core::pattern::{Flags, Pattern};
 use super::edit;
 
 /// A line, and where it is to be.
-pub struct Line<'a> {
+pub struct LineEdit<'a> {
     pub content: &'a str,
     pub wanted: Option<&'a str>,
-    pub mode: Mode,
+    pub mode: LineMode,
     pub location: Option<&'a str>,
     pub before: Option<&'a str>,
     pub after: Option<&'a str>,
@@ -16,33 +16,33 @@ pub struct Line<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum LineMode {
     Delete,
     Ensure,
     Insert,
     Replace,
 }
 
-impl Mode {
-    pub fn read(name: &str) -> Option<Mode> {
+impl LineMode {
+    pub fn read(name: &str) -> Option<LineMode> {
         match name {
-            "delete" => Some(Mode::Delete),
-            "ensure" => Some(Mode::Ensure),
-            "insert" => Some(Mode::Insert),
-            "replace" => Some(Mode::Replace),
+            "delete" => Some(LineMode::Delete),
+            "ensure" => Some(LineMode::Ensure),
+            "insert" => Some(LineMode::Insert),
+            "replace" => Some(LineMode::Replace),
             _ => None,
         }
     }
 }
 
-impl Line<'_> {
+impl LineEdit<'_> {
     /// The lines as they shall be, with their ends; Salt's words if that can't be said.
     pub fn edit(&self, old: &str) -> Result<Vec<String>, String> {
         let mut lines: Vec<String> = edit::lines(old).into_iter().map(str::to_owned).collect();
         if lines.last().is_some_and(|last| !ending(last).is_empty()) {
             lines.push(String::new());
         }
-        if old.is_empty() && matches!(self.mode, Mode::Delete | Mode::Replace) {
+        if old.is_empty() && matches!(self.mode, LineMode::Delete | LineMode::Replace) {
             lines.clear();
         }
         let mut lines = self.placed(lines)?;
@@ -69,20 +69,20 @@ impl Line<'_> {
         let before = matching(&lines, self.before)?;
         let wanted = matching(&lines, wanted)?;
         match self.mode {
-            Mode::Delete | Mode::Replace if lines.is_empty() => {}
-            Mode::Delete => {
+            LineMode::Delete | LineMode::Replace if lines.is_empty() => {}
+            LineMode::Delete => {
                 if let Some(first) = wanted.as_ref().and_then(|found| found.first()) {
                     let gone = lines[*first].clone();
                     lines.retain(|line| *line != gone);
                 }
             }
-            Mode::Replace => {
+            LineMode::Replace => {
                 if let Some(first) = wanted.as_ref().and_then(|found| found.first()) {
                     lines[*first] = self.indented(&lines[*first]);
                 }
             }
-            Mode::Insert => self.insert(&mut lines, before.as_deref(), after.as_deref())?,
-            Mode::Ensure => self.ensure(&mut lines, before.as_deref(), after.as_deref())?,
+            LineMode::Insert => self.insert(&mut lines, before.as_deref(), after.as_deref())?,
+            LineMode::Ensure => self.ensure(&mut lines, before.as_deref(), after.as_deref())?,
         }
         Ok(lines)
     }

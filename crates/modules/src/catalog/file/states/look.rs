@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::path::expand;
-use crate::machine::{Kind, Probe, Stat, accounts};
+use crate::machine::{FileKind, Probe, Stat, accounts};
 
 /// A name as users write it, with `~` read.
 pub fn name(machine: &dyn Probe, name: &str) -> String {
@@ -25,15 +25,15 @@ pub fn itself(machine: &dyn Probe, path: &str) -> Option<Stat> {
 }
 
 pub fn is_file(machine: &dyn Probe, path: &str) -> bool {
-    found(machine, path).is_some_and(|stat| stat.kind == Kind::File)
+    found(machine, path).is_some_and(|stat| stat.kind == FileKind::File)
 }
 
 pub fn is_directory(machine: &dyn Probe, path: &str) -> bool {
-    found(machine, path).is_some_and(|stat| stat.kind == Kind::Directory)
+    found(machine, path).is_some_and(|stat| stat.kind == FileKind::Directory)
 }
 
 pub fn is_link(machine: &dyn Probe, path: &str) -> bool {
-    itself(machine, path).is_some_and(|stat| stat.kind == Kind::Link)
+    itself(machine, path).is_some_and(|stat| stat.kind == FileKind::Link)
 }
 
 /// A link that leads nowhere doesn't exist, in Python's eyes.
@@ -50,7 +50,7 @@ pub fn exists_itself(machine: &dyn Probe, path: &str) -> bool {
 pub fn planted(machine: &dyn Probe, path: &str) -> Option<String> {
     let own = accounts::own_uid(machine);
     Path::new(path).ancestors().find_map(|part| {
-        let link = machine.stat(part, false).ok().flatten().filter(|stat| stat.kind == Kind::Link)?;
+        let link = machine.stat(part, false).ok().flatten().filter(|stat| stat.kind == FileKind::Link)?;
         let above = machine.stat(part.parent()?, true).ok().flatten()?;
         let open = above.mode & 0o1002 == 0o1002;
         let planted = open && link.uid != own && link.uid != above.uid;

@@ -3,11 +3,11 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::contents::{self, Contents, Given};
+use super::contents::{self, Contents, TextOrBytes};
 use super::difference::Ignored;
-use super::install::Install;
+use super::install::FileInstall;
 use super::permissions::{self, PermissionsSpec};
-use super::source::{self, Proof, Source};
+use super::source::{self, ParsedSource, Proof};
 use super::{
     Decision, Flag, Plan, State, Step, Touches, Verdict, accumulated, backup, encoding, look, reading, selinux, writes,
 };
@@ -188,7 +188,7 @@ impl Managed {
             group: self.group.clone(),
             mode: if keep_mode { None } else { permissions::mode(&self.mode) },
             attrs: self.attrs.clone(),
-            selinux: selinux::Context::read(&self.selinux),
+            selinux: selinux::SelinuxContext::read(&self.selinux),
             follow: self.follow_symlinks.0,
         };
         // A list is one too that leads nowhere.
@@ -203,8 +203,9 @@ impl Managed {
             None if has_source => {
                 let found = self.source_content(machine, step, &name)?;
                 // Salt's dry run doesn't know the mode of a file that it need not fetch.
-                let unknown =
-                    step.test && self.template.is_none() && matches!(Source::read(&found.source), Source::Tree(..));
+                let unknown = step.test
+                    && self.template.is_none()
+                    && matches!(ParsedSource::read(&found.source), ParsedSource::Tree(..));
                 if keep_mode && !unknown {
                     request.mode = found.mode.map(|mode| format!("{mode:04o}"));
                 }
@@ -212,7 +213,7 @@ impl Managed {
             }
             None => None,
         };
-        let install = Install {
+        let install = FileInstall {
             name: &name,
             content,
             from_source: has_source,
@@ -256,11 +257,11 @@ impl Managed {
         Err(Verdict::bad(fault))
     }
 
-    fn rendered(&self, machine: &dyn Probe, step: &Step<'_>, given: Given) -> Result<Given, Verdict> {
+    fn rendered(&self, machine: &dyn Probe, step: &Step<'_>, given: TextOrBytes) -> Result<TextOrBytes, Verdict> {
         let Some(renderer) = self.template.as_deref().filter(|renderer| !renderer.is_empty()) else {
             return Ok(given);
         };
-        let Given::Text(text) = given else {
+        let TextOrBytes::Text(text) = given else {
             return Err(Verdict::bad(
                 "Contents specified by contents/contents_pillar/contents_grains appears to be binary data, and as \
                  will not be able to be treated as a Jinja template.",
@@ -268,14 +269,14 @@ impl Managed {
         };
         let context = contents::variables(&self.defaults, &self.context);
         let rendered = contents::render(machine, renderer, &text, &self.name, step.saltenv, context);
-        rendered.map(Given::Text).map_err(Verdict::bad)
+        rendered.map(TextOrBytes::Text).map_err(Verdict::bad)
     }
 
-    fn encoded(&self, given: Given) -> Result<Vec<u8>, Verdict> {
+    fn encoded(&self, given: TextOrBytes) -> Result<Vec<u8>, Verdict> {
         match (given, self.encoding.as_deref().filter(|encoding| !encoding.is_empty())) {
-            (Given::Bytes(bytes), _) => Ok(bytes),
-            (Given::Text(text), None) => Ok(text.into_bytes()),
-            (Given::Text(text), Some(encoding)) => {
+            (TextOrBytes::Bytes(bytes), _) => Ok(bytes),
+            (TextOrBytes::Text(text), None) => Ok(text.into_bytes()),
+            (TextOrBytes::Text(text), Some(encoding)) => {
                 encoding::encode(&text, encoding, self.encoding_errors.as_deref().unwrap_or("strict"))
                     .map_err(|text| Verdict::bad(format!("Unable to manage file: {text}")))
             }
@@ -299,7 +300,7 @@ impl Managed {
         }
         let hash = self.source_hash();
         let Ok((source, hash)) = source::choose(machine, &self.source, &hash, step.saltenv) else { return false };
-        if !matches!(Source::read(&source), Source::Url(_)) {
+        if !matches!(ParsedSource::read(&source), ParsedSource::Url(_)) {
             return false;
         }
         let wanted = source::wanted_sum(machine, &source, step.saltenv, &self.proof(step, name, &hash));
@@ -311,7 +312,12 @@ impl Managed {
         if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() }
     }
 
-    fn source_content(&self, machine: &dyn Probe, step: &Step<'_>, name: &str) -> Result<source::Content, Verdict> {
+    fn source_content(
+        &self,
+        machine: &dyn Probe,
+        step: &Step<'_>,
+        name: &str,
+    ) -> Result<source::SourceContent, Verdict> {
         let unable = |text: String| Verdict::bad(format!("Unable to manage file: {text}"));
         let hash = self.source_hash();
         let (chosen, hash) = source::choose(machine, &self.source, &hash, step.saltenv).map_err(unable)?;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::machine::{Kind, Probe};
+use crate::machine::{FileKind, Probe};
 
 /// The directories that must be made so that `path` is one, from the top down.
 pub fn missing_directories(machine: &dyn Probe, path: &str) -> Vec<String> {
-    let is_there = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == Kind::Directory);
+    let is_there = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == FileKind::Directory);
     let mut missing: Vec<String> = Path::new(path)
         .ancestors()
         .take_while(|path| !is_there(path))

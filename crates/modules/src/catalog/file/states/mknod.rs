@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 use super::permissions::{self, PermissionsSpec};
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
-use crate::machine::{Command, Kind, Probe};
+use crate::machine::{Command, FileKind, Probe};
 
 /// Makes sure that a path is a device or a named pipe.
 ///
@@ -55,9 +55,9 @@ impl Mknod {
             return Err(Verdict::bad("Must provide name to file.mknod"));
         }
         let (kind, what) = match self.ntype.as_str() {
-            "c" => (Kind::CharDevice, "character device"),
-            "b" => (Kind::BlockDevice, "block device"),
-            "p" => (Kind::Pipe, "fifo pipe"),
+            "c" => (FileKind::CharDevice, "character device"),
+            "b" => (FileKind::BlockDevice, "block device"),
+            "p" => (FileKind::Pipe, "fifo pipe"),
             other => {
                 return Err(Verdict::bad(format!(
                     "Node type unavailable: '{other}'. Available node types are character ('c'), block ('b'), and \
@@ -78,7 +78,7 @@ impl Mknod {
         if look::found(machine, &name).is_none_or(|stat| stat.kind != kind) {
             return Ok(self.create(machine, &name, &capital, &request));
         }
-        if kind != Kind::Pipe {
+        if kind != FileKind::Pipe {
             let (major, minor) = numbers(machine, &name);
             if (major, minor) != (self.major, self.minor) {
                 return Err(Verdict::bad(format!(

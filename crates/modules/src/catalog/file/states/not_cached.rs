@@ -4,7 +4,7 @@ use rocksalt_macros::state;
 
 use super::{Action, Decision, Plan, State, Step, Touches, Verdict, look};
 use crate::Result;
-use crate::catalog::cp::{self, source::Source};
+use crate::catalog::cp::{self, source::ContentSource};
 use crate::machine::Probe;
 
 /// Removes the copy of a file from the target's cache.
@@ -23,8 +23,8 @@ pub struct NotCached {
 
 impl State for NotCached {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        let source = Source::parse(machine, &self.name, self.saltenv.as_deref())?;
-        if let Source::Local(path) = &source {
+        let source = ContentSource::parse(machine, &self.name, self.saltenv.as_deref())?;
+        if let ContentSource::Local(path) = &source {
             let text = format!("File {} is a local path, no action taken", path.display());
             return Ok(Decision::Settled(Verdict::good(text)));
         }

@@ -7,7 +7,7 @@ use super::super::path::octal;
 use super::super::stat::{group_name, user_name};
 use super::{Action, look, selinux};
 use crate::catalog::file::owner;
-use crate::machine::{Command, Kind, Probe, Stat};
+use crate::machine::{Command, FileKind, Probe, Stat};
 
 /// What is null or missing is left as it is.
 #[derive(Clone, Default)]
@@ -17,7 +17,7 @@ pub struct PermissionsSpec {
     /// Four octal digits, as [`mode`] makes them.
     pub mode: Option<String>,
     pub attrs: Option<String>,
-    pub selinux: selinux::Context,
+    pub selinux: selinux::SelinuxContext,
     /// Whether a link stands for what it leads to.
     pub follow: bool,
 }
@@ -103,7 +103,7 @@ impl PermissionsSpec {
             }
             _ => {}
         }
-        if let Some(attrs) = self.attrs.as_ref().filter(|_| stat.kind != Kind::Directory && !itself) {
+        if let Some(attrs) = self.attrs.as_ref().filter(|_| stat.kind != FileKind::Directory && !itself) {
             compare_attributes(machine, path, attrs, &mut mending);
         }
         self.selinux.compare(machine, path, &mut mending);

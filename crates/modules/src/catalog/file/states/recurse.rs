@@ -91,7 +91,7 @@ impl State for Recurse {
 }
 
 /// What the parts have come to so far.
-struct Sum {
+struct CombinedVerdict {
     result: Option<bool>,
     changes: Map,
     comments: Vec<(String, Vec<String>)>,
@@ -99,7 +99,7 @@ struct Sum {
     test: bool,
 }
 
-impl Sum {
+impl CombinedVerdict {
     fn add(&mut self, path: &str, decision: Decision) {
         let verdict = match decision {
             Decision::Settled(verdict) => verdict,
@@ -152,8 +152,13 @@ impl Recurse {
     }
 
     fn decide(&self, machine: &dyn Probe, step: &Step<'_>, name: &str, sources: &[String]) -> Result<Decision> {
-        let mut sum =
-            Sum { result: Some(true), changes: Map::new(), comments: Vec::new(), actions: Vec::new(), test: step.test };
+        let mut sum = CombinedVerdict {
+            result: Some(true),
+            changes: Map::new(),
+            comments: Vec::new(),
+            actions: Vec::new(),
+            test: step.test,
+        };
         let is_new = !look::is_directory(machine, name);
         if is_new {
             let (uid, gid) = permissions::numbers(machine, &self.user, &self.group);
@@ -218,7 +223,7 @@ impl Recurse {
         arguments
     }
 
-    fn directory(&self, machine: &dyn Probe, step: &Step<'_>, path: &str, sum: &mut Sum) -> Result<()> {
+    fn directory(&self, machine: &dyn Probe, step: &Step<'_>, path: &str, sum: &mut CombinedVerdict) -> Result<()> {
         if self.clean.0 && look::exists(machine, path) && !look::is_directory(machine, path) {
             let replaced = Plan::brief(Verdict::good("").change("diff", "Replaced file with a directory"));
             let would = Verdict::would(format!("Replacing {path} with a directory"));
@@ -240,7 +245,14 @@ impl Recurse {
         Ok(())
     }
 
-    fn file(&self, machine: &dyn Probe, step: &Step<'_>, path: &str, source: &str, sum: &mut Sum) -> Result<()> {
+    fn file(
+        &self,
+        machine: &dyn Probe,
+        step: &Step<'_>,
+        path: &str,
+        source: &str,
+        sum: &mut CombinedVerdict,
+    ) -> Result<()> {
         let arguments = self.arguments(&[
             ("name", path.into()),
             ("source", source.into()),
@@ -269,7 +281,14 @@ impl Recurse {
         Ok(())
     }
 
-    fn clean(&self, stray: Vec<String>, levels: &[walk::Level], patterns: &Patterns, root: &str, sum: &mut Sum) {
+    fn clean(
+        &self,
+        stray: Vec<String>,
+        levels: &[walk::Level],
+        patterns: &Patterns,
+        root: &str,
+        sum: &mut CombinedVerdict,
+    ) {
         if stray.is_empty() {
             return;
         }
@@ -327,7 +346,7 @@ fn in_order(links: &BTreeMap<String, String>) -> Vec<(String, String)> {
     ordered
 }
 
-fn finish(name: &str, sum: Sum) -> Decision {
+fn finish(name: &str, sum: CombinedVerdict) -> Decision {
     let texts = sum.comments.iter().map(|(path, texts)| format!("\n#### {path} ####\n{}", texts.join("\n")));
     let mut comment = texts.collect::<Vec<_>>().join("\n").trim().to_owned();
     if comment.is_empty() {

@@ -6,7 +6,7 @@ use rocksalt_macros::state;
 
 use super::super::pattern_flags;
 use super::super::replace::quoted;
-use super::edit::{self, Change, Text};
+use super::edit::{self, FileText, TextChange};
 use super::{Decision, Flag, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::machine::Probe;
@@ -83,12 +83,12 @@ impl Replace {
         if self.append_if_not_found.0 && self.prepend_if_not_found.0 {
             return Err(Verdict::bad("Only one of append and prepend_if_not_found is permitted"));
         }
-        let text = Text::read(machine, &name)?;
+        let text = FileText::read(machine, &name)?;
         let new = self.edit(&text.old).map_err(|error| Verdict::bad(error.to_string()))?;
         if new == text.old {
             return Err(Verdict::good("No changes needed to be made").output("path", name));
         }
-        let change = Change {
+        let change = TextChange {
             shown: edit::shown(&text, &new, self.show_changes.0),
             text: &text,
             new,

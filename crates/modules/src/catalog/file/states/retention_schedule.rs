@@ -40,7 +40,7 @@ pub struct RetentionSchedule {
 }
 
 /// Year, month, day, hour, seconds since 1970: what the kinds of rules count by.
-type Stamp = (i64, i64, i64, i64, i64);
+type RuleTime = (i64, i64, i64, i64, i64);
 
 const RULES: &[&str] = &["first_of_year", "first_of_month", "first_of_day", "first_of_hour", "most_recent"];
 
@@ -57,7 +57,7 @@ impl State for RetentionSchedule {
         let counts = self.counts()?;
         let zone = Zone::of(machine, self.timezone.as_deref());
         let names = machine.list(Path::new(&name)).map_err(|error| Error::io("list", &name, &error))?;
-        let mut stamps: Vec<(Stamp, String)> = Vec::new();
+        let mut stamps: Vec<(RuleTime, String)> = Vec::new();
         // Salt lists these, too.
         let mut ignored = vec![".".to_owned(), "..".to_owned()];
         for file in names {
@@ -119,14 +119,14 @@ impl RetentionSchedule {
     }
 
     /// When a file is from; `None` if that can't be told.
-    fn stamp(&self, machine: &dyn Probe, zone: &Zone, place: &str, file: &str) -> Result<Option<Stamp>> {
+    fn stamp(&self, machine: &dyn Probe, zone: &Zone, place: &str, file: &str) -> Result<Option<RuleTime>> {
         match &self.strptime_format {
             Some(format) => match parsed(file, format)? {
-                Some(Parsed::Local(fields)) => {
+                Some(ParsedDate::Local(fields)) => {
                     let [year, month, day, hour, ..] = fields;
                     Ok(Some((year, month, day, hour, seconds(fields))))
                 }
-                Some(Parsed::Seconds(time)) => Ok(Some(zone.stamp(time))),
+                Some(ParsedDate::Seconds(time)) => Ok(Some(zone.stamp(time))),
                 None => Ok(None),
             },
             None => {
@@ -139,7 +139,7 @@ impl RetentionSchedule {
 }
 
 /// Of the newest years, months … the first file each.
-fn chosen(stamps: &[(Stamp, String)], rule: &str, count: usize) -> Vec<String> {
+fn chosen(stamps: &[(RuleTime, String)], rule: &str, count: usize) -> Vec<String> {
     let mut groups: BTreeMap<(i64, i64, i64, i64, i64), &String> = BTreeMap::new();
     for (stamp, file) in stamps {
         let (year, month, day, hour, time) = *stamp;
@@ -177,21 +177,21 @@ impl Zone {
         Zone { seconds: if printed.starts_with('-') { -seconds } else { seconds } }
     }
 
-    fn stamp(&self, time: i64) -> Stamp {
+    fn stamp(&self, time: i64) -> RuleTime {
         let local = time + self.seconds;
         let (year, month, day) = date(local.div_euclid(86_400));
         (year, month, day, local.rem_euclid(86_400) / 3600, time)
     }
 }
 
-enum Parsed {
+enum ParsedDate {
     /// Year, month, day, hour, minute, second.
     Local([i64; 6]),
     Seconds(i64),
 }
 
 /// A name by its format; `None` if it doesn't fit.
-fn parsed(name: &str, format: &str) -> Result<Option<Parsed>> {
+fn parsed(name: &str, format: &str) -> Result<Option<ParsedDate>> {
     let mut fields = [1900, 1, 1, 0, 0, 0];
     let (mut rest, mut epoch, mut of_year) = (name, None, None);
     let mut letters = format.chars();
@@ -245,7 +245,7 @@ fn parsed(name: &str, format: &str) -> Result<Option<Parsed>> {
     if !rest.is_empty() || !sound || date(days(year, month, day)) != (year, month, day) {
         return Ok(None);
     }
-    Ok(Some(epoch.map_or(Parsed::Local(fields), Parsed::Seconds)))
+    Ok(Some(epoch.map_or(ParsedDate::Local(fields), ParsedDate::Seconds)))
 }
 
 fn seconds([year, month, day, hour, minute, second]: [i64; 6]) -> i64 {
@@ -301,8 +301,8 @@ mod tests {
     #[test]
     fn names_are_read_by_their_format() {
         let read = |name: &str, format: &str| match parsed(name, format).expect("the format is fine") {
-            Some(Parsed::Local(fields)) => format!("{fields:?}"),
-            Some(Parsed::Seconds(time)) => time.to_string(),
+            Some(ParsedDate::Local(fields)) => format!("{fields:?}"),
+            Some(ParsedDate::Seconds(time)) => time.to_string(),
             None => "no".into(),
         };
         assert_eq!(read("db-2024-02-29.gz", "db-%Y-%m-%d.gz"), "[2024, 2, 29, 0, 0, 0]");
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn the_first_of_each_is_kept() {
         let stamp = |month, day, hour| (2024, month, day, hour, seconds([2024, month, day, hour, 0, 0]));
-        let stamps: Vec<(Stamp, String)> = [(1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 5), (2, 3, 5)]
+        let stamps: Vec<(RuleTime, String)> = [(1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 5), (2, 3, 5)]
             .iter()
             .map(|(month, day, hour)| (stamp(*month, *day, *hour), format!("{month}-{day}-{hour}")))
             .collect();

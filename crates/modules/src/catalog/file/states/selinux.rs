@@ -8,18 +8,18 @@ use crate::machine::{Command, Probe};
 
 /// The parts of a label that are requested.
 #[derive(Clone, Default)]
-pub struct Context {
+pub struct SelinuxContext {
     wanted: [Option<String>; 4],
 }
 
 const PARTS: [(&str, &str, &str); 4] =
     [("seuser", "User", "-u"), ("serole", "Role", "-r"), ("setype", "Type", "-t"), ("serange", "Range", "-l")];
 
-impl Context {
+impl SelinuxContext {
     /// From the argument `selinux: {seuser: …, serole: …, setype: …, serange: …}`.
-    pub fn read(value: &Value) -> Context {
+    pub fn read(value: &Value) -> SelinuxContext {
         let part = |name: &str| value.as_map()?.get(name).filter(|part| part.truth()).map(ToString::to_string);
-        Context { wanted: PARTS.map(|(name, ..)| part(name)) }
+        SelinuxContext { wanted: PARTS.map(|(name, ..)| part(name)) }
     }
 
     /// Sets all that is requested, on a file that is new.

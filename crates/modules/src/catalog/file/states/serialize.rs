@@ -8,7 +8,7 @@ use rocksalt_macros::state;
 
 use super::contents::lookup;
 use super::difference::Ignored;
-use super::install::Install;
+use super::install::FileInstall;
 use super::permissions::{self, PermissionsSpec};
 use super::{Decision, Flag, State, Step, Touches, Verdict, backup, encoding, look, writes};
 use crate::Result;
@@ -122,7 +122,7 @@ impl Serialize {
         if let Some(fault) = permissions::check_owners(machine, &self.user, &self.group, step.test) {
             return Err(Verdict::bad(fault));
         }
-        let install = Install {
+        let install = FileInstall {
             name: &name,
             content: Some(content),
             from_source: false,

@@ -8,29 +8,29 @@ use rocksalt_core::Value;
 use super::{hashes, look};
 use crate::Result;
 use crate::catalog::cp;
-use crate::machine::{EntryKind, Kind, Probe};
-use crate::text::digest::{self, Kind as Digest};
+use crate::machine::{EntryKind, FileKind, Probe};
+use crate::text::digest::{self, DigestAlgorithm as Digest};
 
 /// A source as users write it, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Source<'a> {
+pub enum ParsedSource<'a> {
     /// Path and environment, if it names one.
     Tree(&'a str, Option<&'a str>),
     Url(&'a str),
     Local(&'a str),
 }
 
-impl Source<'_> {
-    pub fn read(text: &str) -> Source<'_> {
+impl ParsedSource<'_> {
+    pub fn read(text: &str) -> ParsedSource<'_> {
         if text.starts_with("salt://") {
             let (path, saltenv) = tree_url(text);
-            return Source::Tree(path, saltenv);
+            return ParsedSource::Tree(path, saltenv);
         }
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         match scheme.as_deref() {
-            Some("http" | "https" | "ftp" | "s3" | "swift") => Source::Url(text),
-            Some("file") => Source::Local(&text["file://".len()..]),
-            _ => Source::Local(text),
+            Some("http" | "https" | "ftp" | "s3" | "swift") => ParsedSource::Url(text),
+            Some("file") => ParsedSource::Local(&text["file://".len()..]),
+            _ => ParsedSource::Local(text),
         }
     }
 }
@@ -46,7 +46,7 @@ pub fn tree_url(text: &str) -> (&str, Option<&str>) {
 }
 
 /// What was found.
-pub struct Content {
+pub struct SourceContent {
     pub bytes: Arc<[u8]>,
     /// The source that it is from.
     pub source: String,
@@ -96,10 +96,10 @@ pub fn choose(
             },
             other => (other.to_string(), source_hash.to_owned()),
         };
-        let there = match Source::read(&text) {
-            Source::Tree(path, asked) => is_in_tree(machine, asked.unwrap_or(saltenv), path),
-            Source::Url(url) => cp::url_content(machine, url).is_ok(),
-            Source::Local(path) => look::is_absolute(path) && look::exists(machine, path),
+        let there = match ParsedSource::read(&text) {
+            ParsedSource::Tree(path, asked) => is_in_tree(machine, asked.unwrap_or(saltenv), path),
+            ParsedSource::Url(url) => cp::url_content(machine, url).is_ok(),
+            ParsedSource::Local(path) => look::is_absolute(path) && look::exists(machine, path),
         };
         if there {
             return Ok((text, hash));
@@ -114,18 +114,18 @@ fn is_in_tree(machine: &dyn Probe, saltenv: &str, path: &str) -> bool {
 }
 
 /// The content of a source; Salt's text if it can't be had or is not what it should be.
-pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>) -> Result<Content, Unfit> {
-    let made = |bytes: Arc<[u8]>, mode| Content { bytes, source: source.to_owned(), mode };
-    match Source::read(source) {
-        Source::Tree(path, asked) => {
+pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>) -> Result<SourceContent, Unfit> {
+    let made = |bytes: Arc<[u8]>, mode| SourceContent { bytes, source: source.to_owned(), mode };
+    match ParsedSource::read(source) {
+        ParsedSource::Tree(path, asked) => {
             let environment = asked.unwrap_or(saltenv);
             let found = machine.tree().read(environment, path).map_err(|error| error.to_string())?;
             let bytes = found.ok_or_else(|| format!("Source file {source} not found in saltenv '{saltenv}'"))?;
             Ok(made(bytes, tree_mode(machine, environment, path)))
         }
-        Source::Local(path) => {
+        ParsedSource::Local(path) => {
             let stat = look::found(machine, path).ok_or_else(|| format!("Local file source {path} does not exist"))?;
-            if stat.kind == Kind::Directory {
+            if stat.kind == FileKind::Directory {
                 return Err(format!("[Errno 21] Is a directory: '{path}'").into());
             }
             let bytes =
@@ -133,7 +133,7 @@ pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>
             verify(machine, wanted_sum(machine, source, saltenv, proof)?, proof, source, &bytes)?;
             Ok(made(bytes.into(), Some(stat.mode)))
         }
-        Source::Url(url) => {
+        ParsedSource::Url(url) => {
             if proof.source_hash.is_empty() && !proof.skip_verify {
                 let text = format!(
                     "Unable to verify upstream hash of source file {}, please set source_hash or set skip_verify to True",

@@ -63,7 +63,7 @@ impl State for Symlink {
 }
 
 /// The owner of a link.
-struct Owners {
+struct LinkOwners {
     user: Value,
     group: Value,
 }
@@ -120,7 +120,7 @@ impl Symlink {
         Ok(Decision::Change(plan.or("Unable to create new symlink: "), would))
     }
 
-    fn owners(&self, machine: &dyn Probe, name: &str) -> Owners {
+    fn owners(&self, machine: &dyn Probe, name: &str) -> LinkOwners {
         let (mut user, mut group) = (self.user.clone(), self.group.clone());
         if self.inherit_user_and_group.0
             && let Some(stat) = look::itself(machine, name).filter(|_| look::is_link(machine, name))
@@ -140,7 +140,7 @@ impl Symlink {
         if self.follow_symlinks.0 { look::exists(machine, name) } else { look::exists_itself(machine, name) }
     }
 
-    fn dry(&self, machine: &dyn Probe, name: &str, owners: &Owners) -> Verdict {
+    fn dry(&self, machine: &dyn Probe, name: &str, owners: &LinkOwners) -> Verdict {
         let target = &self.target;
         let is_link = look::is_link(machine, name);
         if !self.is_there(machine, name) && !is_link {
@@ -166,14 +166,21 @@ impl Symlink {
             return Verdict::good(present);
         }
         let now = owners_of(machine, name);
-        let Owners { user, group } = owners;
+        let LinkOwners { user, group } = owners;
         Verdict::would(format!(
             "{present}, but the ownership of the symlink would be changed from {now} to {user}:{group}"
         ))
         .change("ownership", now)
     }
 
-    fn only_owners(&self, machine: &dyn Probe, name: &str, owners: &Owners, shown: &str, would: Verdict) -> Decision {
+    fn only_owners(
+        &self,
+        machine: &dyn Probe,
+        name: &str,
+        owners: &LinkOwners,
+        shown: &str,
+        would: Verdict,
+    ) -> Decision {
         let finished = |verdict: Verdict| verdict.output("path", name).output("target", self.target.as_str());
         if owns(machine, name, owners) {
             let text = format!("Symlink {name} is present and owned by {shown}");
@@ -238,7 +245,7 @@ impl Symlink {
 }
 
 /// The agent's own user, and a user's own group, where none is named.
-fn default_owners(machine: &dyn Probe, user: Value, group: Value) -> Owners {
+fn default_owners(machine: &dyn Probe, user: Value, group: Value) -> LinkOwners {
     let user = match user.is_null() {
         true => user_name(machine, accounts::own_uid(machine)),
         false => user,
@@ -248,7 +255,7 @@ fn default_owners(machine: &dyn Probe, user: Value, group: Value) -> Owners {
         false => group,
     };
     let group = if group == Value::Int(0) { group_name(machine, 0) } else { group };
-    Owners { user, group }
+    LinkOwners { user, group }
 }
 
 /// As [`default_owners`], for others.
@@ -257,7 +264,7 @@ pub fn owners_or_default(machine: &dyn Probe, user: &Value, group: &Value) -> (V
     (owners.user, owners.group)
 }
 
-fn preflight(machine: &dyn Probe, owners: &Owners, paths: &[&str]) -> Result<(), Verdict> {
+fn preflight(machine: &dyn Probe, owners: &LinkOwners, paths: &[&str]) -> Result<(), Verdict> {
     let faults = preflight_faults(machine, &owners.user, &owners.group);
     let relative = paths.iter().filter(|path| !look::is_absolute(path));
     let faults: Vec<String> = faults
@@ -294,7 +301,7 @@ fn owners_of(machine: &dyn Probe, name: &str) -> String {
         .unwrap_or_default()
 }
 
-fn owns(machine: &dyn Probe, name: &str, owners: &Owners) -> bool {
+fn owns(machine: &dyn Probe, name: &str, owners: &LinkOwners) -> bool {
     look::itself(machine, name).is_some_and(|stat| {
         user_name(machine, stat.uid) == owners.user && group_name(machine, stat.gid) == owners.group
     })

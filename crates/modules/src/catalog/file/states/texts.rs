@@ -26,8 +26,8 @@ pub struct SourceArguments {
 }
 
 impl SourceArguments {
-    pub fn sources<'a>(&'a self, source: &'a Value) -> Sources<'a> {
-        Sources {
+    pub fn sources<'a>(&'a self, source: &'a Value) -> TextSources<'a> {
+        TextSources {
             source,
             source_hash: &self.source_hash,
             sources: &self.sources,
@@ -40,7 +40,7 @@ impl SourceArguments {
 }
 
 /// The arguments that say where templates come from.
-pub struct Sources<'a> {
+pub struct TextSources<'a> {
     pub source: &'a Value,
     pub source_hash: &'a Value,
     pub sources: &'a Value,
@@ -50,7 +50,7 @@ pub struct Sources<'a> {
     pub context: &'a Value,
 }
 
-impl Sources<'_> {
+impl TextSources<'_> {
     pub fn list(&self) -> Result<Vec<String>, Verdict> {
         if self.source.truth() && self.sources.truth() {
             return Err(Verdict::bad("source and sources are mutually exclusive"));

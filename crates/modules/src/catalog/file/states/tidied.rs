@@ -7,7 +7,7 @@ use rocksalt_core::pattern::{Flags, Pattern};
 use rocksalt_macros::state;
 
 use super::{Action, Decision, Flag, Plan, State, Step, Touches, Verdict, look, writes};
-use crate::machine::{Command, Kind, Probe, Stat};
+use crate::machine::{Command, FileKind, Probe, Stat};
 use crate::{Error, Result};
 
 /// Removes files from a directory and those below it, by age, size and name.
@@ -82,7 +82,7 @@ impl State for Tidied {
 }
 
 /// The arguments, made ready.
-struct Rules {
+struct TidyRules {
     matches: Vec<Pattern>,
     exclude: Vec<Pattern>,
     size: u64,
@@ -92,13 +92,13 @@ struct Rules {
 }
 
 impl Tidied {
-    fn rules(&self, machine: &dyn Probe) -> Result<Rules> {
+    fn rules(&self, machine: &dyn Probe) -> Result<TidyRules> {
         let patterns = |list: &[String]| -> Result<Vec<Pattern>> {
             list.iter().map(|text| Ok(Pattern::at_start(text, Flags::NONE)?)).collect()
         };
         let all = vec![".*".to_owned()];
         let offset = offset(machine);
-        Ok(Rules {
+        Ok(TidyRules {
             matches: patterns(self.matches.as_ref().unwrap_or(&all))?,
             exclude: patterns(&self.exclude)?,
             size: size(&self.size)?,
@@ -108,7 +108,14 @@ impl Tidied {
     }
 
     /// From the bottom up; files before directories.
-    fn walk(&self, machine: &dyn Probe, path: &str, rules: &Rules, depth: usize, gone: &mut Vec<String>) -> Result<()> {
+    fn walk(
+        &self,
+        machine: &dyn Probe,
+        path: &str,
+        rules: &TidyRules,
+        depth: usize,
+        gone: &mut Vec<String>,
+    ) -> Result<()> {
         if machine.cancelled() {
             return Err(Error::cancelled());
         }
@@ -133,10 +140,10 @@ impl Tidied {
         Ok(())
     }
 
-    fn fits(&self, stat: &Stat, rules: &Rules) -> bool {
+    fn fits(&self, stat: &Stat, rules: &TidyRules) -> bool {
         let (allowed, size) = match stat.kind {
-            Kind::Link => (self.rmlinks.0, 0),
-            Kind::Directory => (self.rmdirs.0, 0),
+            FileKind::Link => (self.rmlinks.0, 0),
+            FileKind::Directory => (self.rmdirs.0, 0),
             _ => (true, stat.size),
         };
         let time = match self.time_comparison.as_str().map(str::to_lowercase).as_deref() {
@@ -157,7 +164,7 @@ impl Tidied {
     }
 }
 
-fn matches(name: &str, rules: &Rules) -> Result<bool> {
+fn matches(name: &str, rules: &TidyRules) -> Result<bool> {
     for pattern in &rules.matches {
         if pattern.matches(name)? {
             for exclude in &rules.exclude {

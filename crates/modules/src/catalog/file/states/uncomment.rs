@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 
 use super::comment::{changed, finish};
-use super::edit::{self, Text};
+use super::edit::{self, FileText};
 use super::{Decision, State, Step, Touches, Verdict, look, writes};
 use crate::Result;
 use crate::machine::Probe;
@@ -48,7 +48,7 @@ impl Uncomment {
             return Err(Verdict::bad("Must provide name to file.uncomment"));
         }
         edit::check_file(machine, &name)?;
-        let text = Text::read(machine, &name)?;
+        let text = FileText::read(machine, &name)?;
         let bare = self.regex.trim_start_matches('^');
         let expected = format!("^[ \t]*{bare}");
         if !text.has(&format!("{}[ \t]*{bare}", self.char))? {

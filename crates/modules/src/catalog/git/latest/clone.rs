@@ -5,7 +5,7 @@ use std::path::Path;
 use rocksalt_core::Value;
 
 use super::super::run::{Fault, Git};
-use super::remote::{Kind, Upstream};
+use super::remote::{RevisionKind, Upstream};
 use super::update::upstream;
 use super::{CheckoutPlan, Latest, UpdateProgress, Verdict};
 use crate::catalog::change;
@@ -67,7 +67,7 @@ impl Latest {
         let wanted = &plan.wanted;
         let tell = |fault: Fault| fault.reason();
         let list = |below: &str| git.output(&["for-each-ref", "--format", "%(refname:short)", below]).map_err(tell);
-        if wanted.kind == Some(Kind::Tag) && !list("refs/tags/")?.lines().any(|tag| tag == self.rev) {
+        if wanted.kind == Some(RevisionKind::Tag) && !list("refs/tags/")?.lines().any(|tag| tag == self.rev) {
             return Err(format!("Revision '{}' does not exist in clone", self.rev));
         }
         let mut is_new = false;

@@ -5,7 +5,7 @@ use rocksalt_core::{Map, Value};
 use super::super::access::redacted;
 use super::super::{comments, run::Git};
 use super::local::Local;
-use super::remote::{Kind, Upstream};
+use super::remote::{RevisionKind, Upstream};
 use super::{CheckoutPlan, Latest, Reset, Verdict, short};
 use crate::catalog::change;
 use crate::text::glob;
@@ -70,7 +70,7 @@ impl Latest {
                 plan.target
             )));
         }
-        if wanted.kind == Some(Kind::Tag)
+        if wanted.kind == Some(RevisionKind::Tag)
             && plan.reset == Reset::Never
             && local.tags.contains(&self.rev)
             && local.commit.is_some()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::read;
 use super::super::run::Git;
-use super::remote::{Kind, RemoteState, Upstream};
+use super::remote::{RemoteState, RevisionKind, Upstream};
 
 /// The repository before anything is done.
 #[derive(Serialize, Deserialize)]
@@ -96,13 +96,13 @@ impl Local {
         let Some(request) = &wanted.rev else { return Ok(local) };
         local.commit = commit(request);
         let at_base = local.base.as_ref().is_some_and(|base| base.starts_with(request.as_str()));
-        local.has = (at_base && wanted.kind == Some(Kind::Commit))
+        local.has = (at_base && wanted.kind == Some(RevisionKind::Commit))
             || (local.commit.is_some()
                 && match (&wanted.kind, &wanted.upstream) {
-                    (Some(Kind::Branch), Upstream::Branch(name)) => {
+                    (Some(RevisionKind::Branch), Upstream::Branch(name)) => {
                         local.url.is_some() && commit(&format!("refs/remotes/{name}")).as_ref() == Some(request)
                     }
-                    (Some(Kind::Tag), _) => {
+                    (Some(RevisionKind::Tag), _) => {
                         let name = wanted.place.rsplit_once(" (").map_or("", |(name, _)| name);
                         local.tag_commit =
                             local.tags.contains(name).then(|| commit(&format!("refs/tags/{name}"))).flatten();

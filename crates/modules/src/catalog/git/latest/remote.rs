@@ -13,14 +13,14 @@ pub struct RemoteState {
     pub default_branch: Option<String>,
     /// The commit, perhaps in short; none of an empty repository.
     pub rev: Option<String>,
-    pub kind: Option<Kind>,
+    pub kind: Option<RevisionKind>,
     pub upstream: Upstream,
     /// For comments: `origin/main (1a2b3c4)`.
     pub place: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum RevisionKind {
     Branch,
     Tag,
     /// A commit, perhaps in short.
@@ -50,36 +50,36 @@ impl RemoteState {
         if bare {
         } else if rev == "HEAD" {
             if let Some(commit) = &head {
-                (found, kind, upstream) = (Some(commit.clone()), Some(Kind::Commit), Upstream::AsItIs);
+                (found, kind, upstream) = (Some(commit.clone()), Some(RevisionKind::Commit), Upstream::AsItIs);
                 place = format!("remote HEAD ({})", super::short(Some(commit)));
             }
         } else if let Some(commit) = find(&format!("refs/heads/{rev}")) {
             let branch = format!("{remote}/{rev}");
             place = format!("{branch} ({})", super::short(Some(&commit)));
-            (found, kind, upstream) = (Some(commit), Some(Kind::Branch), Upstream::Branch(branch));
+            (found, kind, upstream) = (Some(commit), Some(RevisionKind::Branch), Upstream::Branch(branch));
         } else if let Some(commit) =
             find(&format!("refs/tags/{rev}^{{}}")).or_else(|| find(&format!("refs/tags/{rev}")))
         {
             place = format!("{rev} ({})", super::short(Some(&commit)));
-            (found, kind) = (Some(commit), Some(Kind::Tag));
+            (found, kind) = (Some(commit), Some(RevisionKind::Tag));
         } else if rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let commit = rev.to_ascii_lowercase();
             place = super::short(Some(&commit)).to_owned();
-            (found, kind) = (Some(commit), Some(Kind::Commit));
+            (found, kind) = (Some(commit), Some(RevisionKind::Commit));
         }
         RemoteState { head, default_branch, rev: found, kind, upstream, place, refs }
     }
 
     /// Whether it has a name there: a branch or a tag.
     pub fn is_named(&self) -> bool {
-        matches!(self.kind, Some(Kind::Branch | Kind::Tag))
+        matches!(self.kind, Some(RevisionKind::Branch | RevisionKind::Tag))
     }
 
     /// Whether a commit is the wanted one.
     pub fn is(&self, commit: Option<&str>) -> bool {
         match (commit, &self.rev) {
             (None, None) => true,
-            (Some(commit), Some(rev)) if self.kind == Some(Kind::Commit) => commit.starts_with(rev.as_str()),
+            (Some(commit), Some(rev)) if self.kind == Some(RevisionKind::Commit) => commit.starts_with(rev.as_str()),
             (Some(commit), Some(rev)) => commit == rev,
             _ => false,
         }

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 
 use super::super::client::Connection;
-use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
+use super::super::privileges::{self, Grant, HeldPrivileges, MysqlObject, Privilege};
 use super::super::states::{lines, list, required, revokes};
 use super::super::{Function, quote};
 use crate::catalog::file::Flag;
@@ -51,7 +51,7 @@ impl Function for GrantAdd {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
         let wanted = privileges::sql(&privileges::wanted(&self.right.grant)?);
-        let object = Object::wanted(&self.right.database, self.right.escape.0)?.sql();
+        let object = MysqlObject::wanted(&self.right.database, self.right.escape.0)?.sql();
         let require = required(&self.ssl_option)?;
         let option = if self.right.grant_option.0 { " WITH GRANT OPTION" } else { "" };
         let account = quote::account(&self.right.user, &self.right.host);
@@ -79,7 +79,7 @@ impl Function for GrantExists {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
         let wanted = privileges::wanted(&self.right.grant)?;
-        let object = Object::wanted(&self.right.database, self.right.escape.0)?;
+        let object = MysqlObject::wanted(&self.right.database, self.right.escape.0)?;
         let Some(grants) = list(machine, &server, &self.right.user, &self.right.host)? else { return Ok(false) };
         let held = HeldPrivileges::on(&object, &grants);
         Ok(held.covers(&wanted) && (held.grant_option || !self.right.grant_option))
@@ -105,7 +105,7 @@ impl Function for GrantRevoke {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
         let wanted = privileges::sql(&privileges::wanted(&self.right.grant)?);
-        let object = Object::wanted(&self.right.database, self.right.escape.0)?.sql();
+        let object = MysqlObject::wanted(&self.right.database, self.right.escape.0)?.sql();
         let account = quote::account(&self.right.user, &self.right.host);
         for statement in revokes(&wanted, self.right.grant_option.0, &object, &account) {
             server.tell(machine, &statement, &[])?;

@@ -6,9 +6,9 @@ mod query;
 mod server;
 mod user;
 
-use super::super::{Entry, entry};
+use super::super::{CatalogFunction, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<database::AlterDb>(),
     entry::<database::DbCheck>(),
     entry::<database::DbCreate>(),

@@ -283,7 +283,7 @@ impl Function for Version {
 
     fn call(self, machine: &dyn System) -> Result<String> {
         let server = self.connection.strict(machine)?;
-        Ok(account::Version::ask(machine, &server)?.text)
+        Ok(account::ServerVersion::ask(machine, &server)?.text)
     }
 }
 

@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::function;
 
-use super::super::account::{self, AccountLogin, NATIVE, Version};
+use super::super::account::{self, AccountLogin, NATIVE, ServerVersion};
 use super::super::client::Connection;
 use super::super::sql::text;
 use super::super::states::native;
@@ -48,7 +48,7 @@ impl Function for UserChpass {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
         let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
-        let version = Version::ask(machine, &server)?;
+        let version = ServerVersion::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
         let plugin = Some(text(&row, "plugin"))
             .filter(|plugin| !plugin.is_empty() && *plugin != account::socket_plugin(&version));
@@ -97,7 +97,7 @@ impl Function for UserCreate {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
         let login = login(&self.password, &self.password_hash, self.allow_passwordless, self.unix_socket)?;
-        let version = Version::ask(machine, &server)?;
+        let version = ServerVersion::ask(machine, &server)?;
         if account::find(machine, &server, &self.user, &self.host)?.is_some() {
             return Ok(false);
         }
@@ -142,7 +142,7 @@ impl Function for UserExists {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.strict(machine)?;
-        let version = Version::ask(machine, &server)?;
+        let version = ServerVersion::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
         let login = AccountLogin::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
         if matches!(login, AccountLogin::Nothing | AccountLogin::Socket) && !self.passwordless {

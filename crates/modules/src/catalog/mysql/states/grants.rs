@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 
 use super::super::account;
 use super::super::client::{Connection, MysqlFailure, MysqlServer};
-use super::super::privileges::{self, Grant, HeldPrivileges, Object, Privilege};
+use super::super::privileges::{self, Grant, HeldPrivileges, MysqlObject, Privilege};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad};
 use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
@@ -74,7 +74,7 @@ impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let Present { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
-        let object = Object::wanted(database, self.escape.0)?;
+        let object = MysqlObject::wanted(database, self.escape.0)?;
         let require = required(&self.ssl_option)?;
         let server = self.connection.server(machine)?;
         let held = HeldPrivileges::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
@@ -216,7 +216,7 @@ impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
         let Absent { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
-        let object = Object::wanted(database, self.escape.0)?;
+        let object = MysqlObject::wanted(database, self.escape.0)?;
         let server = self.connection.server(machine)?;
         let held = HeldPrivileges::on(&object, &list(machine, &server, user, host)?.unwrap_or_default());
         let mut taken = held.of(&wanted);

@@ -7,11 +7,11 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::client::{Connection, MysqlFailure, MysqlServer};
-use super::super::reply::Reply;
+use super::super::reply::MysqlReply;
 use super::super::{answer, sql};
 use super::{Decision, State, Step, Verdict, database};
 use crate::catalog::Plan;
-use crate::catalog::cp::source::{self, Source};
+use crate::catalog::cp::source::{self, ContentSource};
 use crate::catalog::file::Flag;
 use crate::grains::own;
 use crate::machine::{Probe, System};
@@ -133,12 +133,12 @@ impl State for RunFile {
 impl RunFile {
     fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<QueryPlan>> {
         let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv);
-        let there = match Source::parse(machine, &self.query_file, Some(saltenv))? {
-            Source::Local(path) => {
+        let there = match ContentSource::parse(machine, &self.query_file, Some(saltenv))? {
+            ContentSource::Local(path) => {
                 machine.stat(&path, true).map_err(|error| Error::io("look at", &path, &error))?.is_some()
             }
-            Source::Tree { path, saltenv } => machine.tree().hash(&saltenv, &path)?.is_some(),
-            Source::Url(_) | Source::Given(_) => true,
+            ContentSource::Tree { path, saltenv } => machine.tree().hash(&saltenv, &path)?.is_some(),
+            ContentSource::Url(_) | ContentSource::Given(_) => true,
         };
         if !there {
             return sql::settled(Verdict::bad(format!("File {} does not exist", self.query_file)));
@@ -310,7 +310,7 @@ impl QueryPlan {
 }
 
 /// The rows by the names of their columns.
-fn named(reply: &Reply, mut answer: Map) -> Map {
+fn named(reply: &MysqlReply, mut answer: Map) -> Map {
     if answer.contains_key("results") {
         let rows = reply.sets.iter().flatten().map(|row| Value::Map(row.clone())).collect();
         answer.insert("results", Value::List(rows));

@@ -2,7 +2,7 @@
 
 use rocksalt_macros::state;
 
-use super::super::account::{self, AccountLogin, NATIVE, Version};
+use super::super::account::{self, AccountLogin, NATIVE, ServerVersion};
 use super::super::client::{Connection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled};
@@ -76,11 +76,11 @@ impl Present {
             ));
         }
         let server = self.connection.server(machine)?;
-        let (server, version) = match (Version::ask(machine, &server), &login) {
+        let (server, version) = match (ServerVersion::ask(machine, &server), &login) {
             // An earlier run, or an earlier step, may have given this very user the password that it shall have.
             (Err(failure), AccountLogin::Password(password)) if failure.is_denied() => {
                 let server = server.with_password(password);
-                let version = Version::ask(machine, &server)?;
+                let version = ServerVersion::ask(machine, &server)?;
                 (server, version)
             }
             (version, _) => (server, version?),
@@ -94,7 +94,7 @@ impl Present {
         machine: &dyn Probe,
         step: &Step<'_>,
         server: &MysqlServer,
-        version: &Version,
+        version: &ServerVersion,
         login: &AccountLogin<'_>,
     ) -> Result<Decision<SqlPlan>> {
         let (name, host) = (&self.name, &self.host);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 pub fn compare(one: &str, other: &str) -> Ordering {
-    let (one, other) = (Version::read(one), Version::read(other));
+    let (one, other) = (ApkVersion::read(one), ApkVersion::read(other));
     numbers(&one.numbers, &other.numbers)
         .then_with(|| one.letter.cmp(&other.letter))
         .then_with(|| suffixes(&one.suffixes, &other.suffixes))
@@ -11,7 +11,7 @@ pub fn compare(one: &str, other: &str) -> Ordering {
 }
 
 #[derive(Default)]
-struct Version<'a> {
+struct ApkVersion<'a> {
     numbers: Vec<&'a str>,
     letter: Option<char>,
     /// How each ranks, and its number.
@@ -19,8 +19,8 @@ struct Version<'a> {
     revision: u64,
 }
 
-impl Version<'_> {
-    fn read(text: &str) -> Version<'_> {
+impl ApkVersion<'_> {
+    fn read(text: &str) -> ApkVersion<'_> {
         let (text, revision) = match text.rsplit_once("-r") {
             Some((text, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => (text, digits),
             _ => (text, "0"),
@@ -31,7 +31,7 @@ impl Version<'_> {
         let plain = parts.next().unwrap_or_default();
         let letter = plain.chars().last().filter(char::is_ascii_lowercase);
         let plain = plain.trim_end_matches(|last: char| last.is_ascii_lowercase());
-        Version {
+        ApkVersion {
             numbers: plain.split('.').collect(),
             letter,
             suffixes: parts.map(suffix).collect(),

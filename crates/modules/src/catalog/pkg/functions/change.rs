@@ -5,9 +5,11 @@ use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
 use super::super::condition::Judge;
-use super::super::provider::{Options, PackageTransaction, Provider, Target, Verb, provider};
+use super::super::provider::{
+    Options, PackageOperation, PackageProvider, PackageTransaction, TransactionPackage, provider,
+};
 use super::super::requests::{self, PackageRequest};
-use super::super::states::Attempt;
+use super::super::states::InstallAttempt;
 use super::super::{changes, hold, refresh, sources};
 use super::Function;
 use crate::machine::System;
@@ -77,7 +79,7 @@ impl Function for Install {
         let again = |request: &PackageRequest| self.reinstall.0 && !now.of(machine, provider, &request.name).is_empty();
         let (again, new): (Vec<PackageRequest>, Vec<PackageRequest>) = all.into_iter().partition(again);
         let ignore_epoch = Some(&self.ignore_epoch).filter(|value| !value.is_null()).map(Value::truth);
-        let attempt = Attempt {
+        let attempt = InstallAttempt {
             judge: Judge { provider, ignore_epoch },
             options: &options,
             targets: &new,
@@ -156,7 +158,7 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
     let before = provider.packages(machine)?;
     let left = before.removed.keys().filter(|_| purge);
     let known: Vec<&String> = before.installed.keys().chain(before.purge_desired.keys()).chain(left).collect();
-    let mut targets: Vec<Target> = Vec::new();
+    let mut targets: Vec<TransactionPackage> = Vec::new();
     for request in &requests {
         let normal = provider.normal(machine, &request.name);
         let fits = |known: &&&String| match request.name.contains('*') {
@@ -165,14 +167,14 @@ fn uninstall(machine: &dyn System, name: Option<&str>, pkgs: &Value, kwargs: &Ma
         };
         for name in known.iter().filter(fits) {
             if !targets.iter().any(|target| target.name == **name) {
-                targets.push(Target { name: (*name).clone(), version: None, file: None });
+                targets.push(TransactionPackage { name: (*name).clone(), version: None, file: None });
             }
         }
     }
     if targets.is_empty() {
         return Ok(Map::new());
     }
-    let verb = if purge { Verb::Purge } else { Verb::Remove };
+    let verb = if purge { PackageOperation::Purge } else { PackageOperation::Remove };
     let transaction =
         PackageTransaction { verb, targets, downgrade: false, held: false, options: Options::read(kwargs) };
     let report = provider.execute(machine, &transaction)?;
@@ -214,9 +216,11 @@ impl Function for Upgrade {
         if self.refresh.0 {
             refresh::refresh(machine, provider, 0.0)?.map_err(Error::failed)?;
         }
-        let targets =
-            only.into_iter().map(|request| Target { name: request.name, version: None, file: None }).collect();
-        let verb = if self.dist_upgrade.0 { Verb::DistUpgrade } else { Verb::Upgrade };
+        let targets = only
+            .into_iter()
+            .map(|request| TransactionPackage { name: request.name, version: None, file: None })
+            .collect();
+        let verb = if self.dist_upgrade.0 { PackageOperation::DistUpgrade } else { PackageOperation::Upgrade };
         let transaction =
             PackageTransaction { verb, targets, downgrade: false, held: false, options: Options::read(&self.kwargs) };
         let before = provider.packages(machine)?;
@@ -325,7 +329,7 @@ fn held(machine: &dyn System, name: Option<&str>, pkgs: &Value, sources: &Value,
         return Err(Error::arguments("One of name, pkgs, or sources must be specified."));
     }
     requests::sound_names(&requests)?;
-    let provider: &dyn Provider = provider(machine)?;
+    let provider: &dyn PackageProvider = provider(machine)?;
     let done = hold::execute(machine, provider, &requests, hold)?;
     Ok(done.iter().map(|one| (one.name.as_str().into(), one.to_value())).collect())
 }

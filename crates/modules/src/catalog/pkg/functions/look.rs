@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::super::file::Flag;
-use super::super::provider::{Options, Versions, provider, sound};
+use super::super::provider::{Options, PackageVersions, provider, sound};
 use super::super::refresh;
 use super::Function;
 use crate::machine::{Probe, System};
@@ -14,7 +14,7 @@ use crate::text::glob;
 use crate::{Error, Result};
 
 /// The versions of each package, the oldest first.
-fn packages(machine: &dyn Probe) -> Result<Versions> {
+fn packages(machine: &dyn Probe) -> Result<PackageVersions> {
     let packages = provider(machine)?.packages(machine)?;
     let mut all = packages.purge_desired.clone();
     all.extend(packages.installed.iter().map(|(name, versions)| (name.clone(), versions.clone())));

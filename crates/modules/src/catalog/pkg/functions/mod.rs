@@ -5,9 +5,9 @@ mod details;
 mod look;
 
 use super::super::pkgrepo::functions as repositories;
-use super::{Entry, Function, entry};
+use super::{CatalogFunction, Function, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<repositories::DelRepo>(),
     entry::<details::FileDict>(),
     entry::<details::FileList>(),

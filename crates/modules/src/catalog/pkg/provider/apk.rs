@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions, command,
-    failure, output, sound, sound_version,
+    Foreseen, Options, Package, PackageArchive, PackageOperation, PackageProvider, PackageTransaction, PackageVersions,
+    Packages, TransactionReport, command, failure, output, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -23,12 +23,16 @@ const WORLD: &str = "/etc/apk/world";
 fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = vec!["apk".to_owned()];
     match transaction.verb {
-        Verb::Install | Verb::Download => words.push("add".into()),
-        Verb::Reinstall => words.push("fix".into()),
-        Verb::Remove => words.push("del".into()),
-        Verb::Purge => words.extend(["del".to_owned(), "--purge".into()]),
-        Verb::Upgrade | Verb::DistUpgrade if transaction.targets.is_empty() => words.push("upgrade".into()),
-        Verb::Upgrade | Verb::DistUpgrade => words.extend(["add".to_owned(), "--upgrade".into()]),
+        PackageOperation::Install | PackageOperation::Download => words.push("add".into()),
+        PackageOperation::Reinstall => words.push("fix".into()),
+        PackageOperation::Remove => words.push("del".into()),
+        PackageOperation::Purge => words.extend(["del".to_owned(), "--purge".into()]),
+        PackageOperation::Upgrade | PackageOperation::DistUpgrade if transaction.targets.is_empty() => {
+            words.push("upgrade".into())
+        }
+        PackageOperation::Upgrade | PackageOperation::DistUpgrade => {
+            words.extend(["add".to_owned(), "--upgrade".into()])
+        }
     }
     if let Some(repository) = &transaction.options.fromrepo {
         words.extend(["--repository".to_owned(), repository.clone()]);
@@ -44,14 +48,16 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
             (None, None) => name.to_owned(),
         });
     }
-    if transaction.verb == Verb::Install && transaction.targets.iter().all(|target| target.version.is_none()) {
+    if transaction.verb == PackageOperation::Install
+        && transaction.targets.iter().all(|target| target.version.is_none())
+    {
         // What is there already may be meant to become newer.
         words.insert(2, "--upgrade".into());
     }
     Ok(words)
 }
 
-impl Provider for Apk {
+impl PackageProvider for Apk {
     fn name(&self) -> &'static str {
         "apk"
     }
@@ -71,7 +77,7 @@ impl Provider for Apk {
     fn packages(&self, machine: &dyn Probe) -> Result<Arc<Packages>> {
         let path = Path::new(DATABASE);
         let content = machine.read(path).map_err(|error| Error::io("read", path, &error))?;
-        let mut installed = Versions::new();
+        let mut installed = PackageVersions::new();
         let mut name = None;
         for line in String::from_utf8_lossy(&content).lines() {
             match line.split_once(':') {
@@ -92,9 +98,9 @@ impl Provider for Apk {
         Ok(versions.into_iter().filter_map(|(name, all)| Some((name, all.into_iter().next()?))).collect())
     }
 
-    fn versions(&self, machine: &dyn Probe, names: &[String], _: &Options) -> Result<Versions> {
+    fn versions(&self, machine: &dyn Probe, names: &[String], _: &Options) -> Result<PackageVersions> {
         if names.is_empty() {
-            return Ok(Versions::new());
+            return Ok(PackageVersions::new());
         }
         let mut words = vec!["apk", "policy"];
         for name in names {
@@ -110,7 +116,7 @@ impl Provider for Apk {
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
         let transaction = PackageTransaction {
-            verb: Verb::Upgrade,
+            verb: PackageOperation::Upgrade,
             targets: Vec::new(),
             downgrade: false,
             held: false,
@@ -135,7 +141,7 @@ impl Provider for Apk {
         }))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         let mut argv = words(transaction)?;
         // It waits so long for others who hold its lock.
         argv.splice(1..1, ["--wait".to_owned(), "300".into()]);
@@ -146,7 +152,7 @@ impl Provider for Apk {
             .extend(transaction.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         let output = machine.run(&work_command)?;
         let errors = if output.success() { Vec::new() } else { vec![failure(&work_command, &output)] };
-        Ok(Report { errors, ..Report::default() })
+        Ok(TransactionReport { errors, ..TransactionReport::default() })
     }
 
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>> {
@@ -155,8 +161,8 @@ impl Provider for Apk {
         Ok(if output.success() { Ok(Map::new()) } else { Err(failure(&transaction, &output)) })
     }
 
-    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package> {
-        let Archive::Path(path) = archive else {
+    fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package> {
+        let PackageArchive::Path(path) = archive else {
             return Err(Error::failed("apk only looks at package files that are on the machine")
                 .hint("bring it there with file.managed, and give its path"));
         };
@@ -251,8 +257,8 @@ fn split_version(whole: &str) -> Option<(&str, &str)> {
 }
 
 /// `apk policy`: a name with a colon, then versions further in, each with where it is from still further in.
-fn policy(text: &str) -> Versions {
-    let mut found = Versions::new();
+fn policy(text: &str) -> PackageVersions {
+    let mut found = PackageVersions::new();
     let mut versions: Option<&mut Vec<String>> = None;
     let mut version: Option<String> = None;
     for line in text.lines() {

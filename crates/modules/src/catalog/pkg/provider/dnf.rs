@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Group, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions,
-    command, failure, has, rpm, sound, sound_version,
+    Foreseen, Options, Package, PackageArchive, PackageGroup, PackageOperation, PackageProvider, PackageTransaction,
+    PackageVersions, Packages, TransactionReport, command, failure, has, rpm, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -43,11 +43,11 @@ fn prefix(machine: &dyn Probe, options: &Options) -> Vec<String> {
 fn words(machine: &dyn Probe, transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = prefix(machine, &transaction.options);
     match transaction.verb {
-        Verb::Install => words.push("install".into()),
-        Verb::Reinstall => words.push("reinstall".into()),
-        Verb::Remove | Verb::Purge => words.push("remove".into()),
-        Verb::Upgrade | Verb::DistUpgrade => words.push("upgrade".into()),
-        Verb::Download => words.extend(["--downloadonly".to_owned(), "install".into()]),
+        PackageOperation::Install => words.push("install".into()),
+        PackageOperation::Reinstall => words.push("reinstall".into()),
+        PackageOperation::Remove | PackageOperation::Purge => words.push("remove".into()),
+        PackageOperation::Upgrade | PackageOperation::DistUpgrade => words.push("upgrade".into()),
+        PackageOperation::Download => words.extend(["--downloadonly".to_owned(), "install".into()]),
     }
     for target in &transaction.targets {
         let name = sound(&target.name)?;
@@ -62,8 +62,8 @@ fn words(machine: &dyn Probe, transaction: &PackageTransaction) -> Result<Vec<St
 
 impl Dnf {
     /// `repoquery`, of lists that are there: names and versions.
-    fn ask(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions> {
-        let mut found = Versions::new();
+    fn ask(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
+        let mut found = PackageVersions::new();
         if names.is_empty() {
             return Ok(found);
         }
@@ -93,18 +93,18 @@ impl Dnf {
         Ok(found)
     }
 
-    fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<Report> {
+    fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<TransactionReport> {
         let mut transaction = command(argv);
         transaction.merge_stderr = true;
         transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         // It waits by itself for others who hold its locks.
         let output = machine.run(&transaction)?;
         let errors = if output.success() { Vec::new() } else { vec![failure(&transaction, &output)] };
-        Ok(Report { errors, ..Report::default() })
+        Ok(TransactionReport { errors, ..TransactionReport::default() })
     }
 }
 
-impl Provider for Dnf {
+impl PackageProvider for Dnf {
     fn name(&self) -> &'static str {
         "dnf"
     }
@@ -134,7 +134,7 @@ impl Provider for Dnf {
         Ok(versions.into_iter().filter_map(|(name, all)| Some((name, all.into_iter().next()?))).collect())
     }
 
-    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions> {
+    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
         self.ask(machine, names, options)
     }
 
@@ -145,7 +145,7 @@ impl Provider for Dnf {
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
         let transaction = PackageTransaction {
-            verb: Verb::Upgrade,
+            verb: PackageOperation::Upgrade,
             targets: Vec::new(),
             downgrade: false,
             held: false,
@@ -173,7 +173,7 @@ impl Provider for Dnf {
         }))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         self.run(machine, words(machine, transaction)?, &transaction.options.env)
     }
 
@@ -185,7 +185,7 @@ impl Provider for Dnf {
         Ok(if report.errors.is_empty() { Ok(Map::new()) } else { Err(report.errors.join("\n")) })
     }
 
-    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package> {
+    fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package> {
         rpm::inspect(machine, archive)
     }
 
@@ -238,7 +238,7 @@ impl Provider for Dnf {
         rpm::info(machine, names)
     }
 
-    fn group(&self, machine: &dyn Probe, name: &str) -> Result<Option<Group>> {
+    fn group(&self, machine: &dyn Probe, name: &str) -> Result<Option<PackageGroup>> {
         let look = command([program(machine), "--quiet", "-C", "group", "info", name]);
         let output = machine.query(&look)?;
         let group = group(&output.text());
@@ -299,8 +299,8 @@ fn table(text: &str) -> Vec<Foreseen> {
     found
 }
 
-fn group(text: &str) -> Group {
-    let mut group = Group::default();
+fn group(text: &str) -> PackageGroup {
+    let mut group = PackageGroup::default();
     let mut kind = String::new();
     for line in text.lines() {
         let trimmed = line.trim();

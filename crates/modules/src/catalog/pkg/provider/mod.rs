@@ -1,6 +1,6 @@
-//! [`Provider`]: a package manager.
+//! [`PackageProvider`]: a package manager.
 //!
-//! To add one: write a file with a [`Provider`], and a line in [`PROVIDERS`].
+//! To add one: write a file with a [`PackageProvider`], and a line in [`PROVIDERS`].
 
 mod apk;
 mod apt;
@@ -17,13 +17,15 @@ use std::sync::Arc;
 
 use rocksalt_core::{Map, Value};
 
-pub use transaction::{Archive, Options, Package, PackageTransaction, Report, Target, Verb};
+pub use transaction::{
+    Options, Package, PackageArchive, PackageOperation, PackageTransaction, TransactionPackage, TransactionReport,
+};
 
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
 /// A package manager: what it knows (by [`Probe`]) and what it does (by [`System`]).
-pub trait Provider: Sync {
+pub trait PackageProvider: Sync {
     /// Its name, as people know it.
     fn name(&self) -> &'static str;
 
@@ -48,7 +50,7 @@ pub trait Provider: Sync {
     fn candidates(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<BTreeMap<String, String>>;
 
     /// All versions of each that could be installed, the newest first.
-    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions>;
+    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions>;
 
     /// The packages that an upgrade would change, with their new versions.
     fn upgrades(
@@ -67,7 +69,7 @@ pub trait Provider: Sync {
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>>;
 
     /// Does it. That the manager failed is in the report; an error means that it could not even be asked.
-    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report>;
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport>;
 
     /// Fetches the lists of what there is: for each the answer that Salt gives.
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>>;
@@ -78,7 +80,7 @@ pub trait Provider: Sync {
     }
 
     /// Name, version and architecture of a package file.
-    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package>;
+    fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package>;
 
     /// The packages that stay as they are, each with the version that it is held at if that is known.
     fn holds(&self, machine: &dyn Probe) -> Result<BTreeMap<String, Option<String>>>;
@@ -134,29 +136,29 @@ pub trait Provider: Sync {
     fn info(&self, machine: &dyn Probe, names: &[String]) -> Result<Map>;
 
     /// The packages of a group, if the manager has groups.
-    fn group(&self, _: &dyn Probe, _: &str) -> Result<Option<Group>> {
+    fn group(&self, _: &dyn Probe, _: &str) -> Result<Option<PackageGroup>> {
         Ok(None)
     }
 }
 
 /// Alphabetical by name.
-const PROVIDERS: &[&dyn Provider] = &[&apk::Apk, &apt::Apt, &dnf::Dnf, &pacman::Pacman, &zypper::Zypper];
+const PROVIDERS: &[&dyn PackageProvider] = &[&apk::Apk, &apt::Apt, &dnf::Dnf, &pacman::Pacman, &zypper::Zypper];
 
-pub type Versions = BTreeMap<String, Vec<String>>;
+pub type PackageVersions = BTreeMap<String, Vec<String>>;
 
 /// What is on a machine; a package may be there in several versions, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Packages {
-    pub installed: Versions,
+    pub installed: PackageVersions,
     /// Not there any more, but their configuration is.
-    pub removed: Versions,
+    pub removed: PackageVersions,
     /// There, and marked to be purged.
-    pub purge_desired: Versions,
+    pub purge_desired: PackageVersions,
 }
 
 impl Packages {
     /// The versions of one, under its name or its normal name.
-    pub fn of(&self, machine: &dyn Probe, provider: &dyn Provider, name: &str) -> &[String] {
+    pub fn of(&self, machine: &dyn Probe, provider: &dyn PackageProvider, name: &str) -> &[String] {
         let found = self.installed.get(name).or_else(|| self.installed.get(&provider.normal(machine, name)));
         found.map_or(&[], Vec::as_slice)
     }
@@ -173,7 +175,7 @@ pub struct Foreseen {
 
 /// The packages of a group, by how much they belong to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct PackageGroup {
     pub id: String,
     pub name: String,
     pub description: String,
@@ -184,7 +186,7 @@ pub struct Group {
 }
 
 /// The one for this machine: by its family of systems, and of those the one whose program is there.
-pub fn provider(machine: &dyn Probe) -> Result<&'static dyn Provider> {
+pub fn provider(machine: &dyn Probe) -> Result<&'static dyn PackageProvider> {
     let grains = machine.grains();
     let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
     let wanted = machine.options().get("providers").and_then(|all| all.as_map()?.get("pkg")?.as_str());
@@ -273,6 +275,6 @@ pub fn sound_version(version: &str) -> Result<&str> {
 }
 
 #[cfg(test)]
-pub fn by_name(name: &str) -> Option<&'static dyn Provider> {
+pub fn by_name(name: &str) -> Option<&'static dyn PackageProvider> {
     PROVIDERS.iter().find(|provider| provider.name() == name).copied()
 }

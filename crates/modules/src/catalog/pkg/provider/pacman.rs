@@ -9,8 +9,8 @@ use rocksalt_core::Map;
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions, command,
-    failure, output, sound,
+    Foreseen, Options, Package, PackageArchive, PackageOperation, PackageProvider, PackageTransaction, PackageVersions,
+    Packages, TransactionReport, command, failure, output, sound,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -24,19 +24,19 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let files = transaction.targets.iter().any(|target| target.file.is_some());
     words.push(
         match transaction.verb {
-            Verb::Install | Verb::Reinstall if files => "-U",
-            Verb::Install | Verb::Reinstall => "-S",
-            Verb::Download => "-Sw",
-            Verb::Remove => "-R",
+            PackageOperation::Install | PackageOperation::Reinstall if files => "-U",
+            PackageOperation::Install | PackageOperation::Reinstall => "-S",
+            PackageOperation::Download => "-Sw",
+            PackageOperation::Remove => "-R",
             // With the copies of configuration that removing leaves.
-            Verb::Purge => "-Rn",
-            Verb::Upgrade | Verb::DistUpgrade if transaction.targets.is_empty() => "-Su",
-            Verb::Upgrade | Verb::DistUpgrade => "-S",
+            PackageOperation::Purge => "-Rn",
+            PackageOperation::Upgrade | PackageOperation::DistUpgrade if transaction.targets.is_empty() => "-Su",
+            PackageOperation::Upgrade | PackageOperation::DistUpgrade => "-S",
         }
         .to_owned(),
     );
     words.push("--noconfirm".into());
-    if transaction.verb == Verb::Install {
+    if transaction.verb == PackageOperation::Install {
         words.push("--needed".into());
     }
     for target in &transaction.targets {
@@ -50,7 +50,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
 }
 
 impl Pacman {
-    fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<Report> {
+    fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<TransactionReport> {
         let mut transaction = command(argv);
         transaction.merge_stderr = true;
         transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
@@ -58,7 +58,7 @@ impl Pacman {
         loop {
             let output = machine.run(&transaction)?;
             if output.success() {
-                return Ok(Report::default());
+                return Ok(TransactionReport::default());
             }
             // Somebody else works, or was killed: the file alone does not tell.
             if output.text().contains("unable to lock database") && waited < 60.0 {
@@ -66,7 +66,10 @@ impl Pacman {
                 waited += 1.0;
                 continue;
             }
-            return Ok(Report { errors: vec![failure(&transaction, &output)], ..Report::default() });
+            return Ok(TransactionReport {
+                errors: vec![failure(&transaction, &output)],
+                ..TransactionReport::default()
+            });
         }
     }
 
@@ -91,7 +94,7 @@ fn blocks(text: &str) -> Vec<BTreeMap<String, String>> {
     text.split("\n\n").map(block).filter(|fields| !fields.is_empty()).collect()
 }
 
-impl Provider for Pacman {
+impl PackageProvider for Pacman {
     fn name(&self) -> &'static str {
         "pacman"
     }
@@ -130,7 +133,7 @@ impl Provider for Pacman {
     }
 
     /// A repository has one version of each.
-    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions> {
+    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
         let all = self.candidates(machine, names, options)?;
         Ok(all.into_iter().map(|(name, version)| (name, vec![version])).collect())
     }
@@ -156,7 +159,7 @@ impl Provider for Pacman {
         machine: &dyn Probe,
         transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        let goes = matches!(transaction.verb, Verb::Remove | Verb::Purge);
+        let goes = matches!(transaction.verb, PackageOperation::Remove | PackageOperation::Purge);
         let mut argv = words(transaction)?;
         argv.retain(|word| word != "--noconfirm");
         argv.splice(2..2, ["--print", "--print-format", "%n %v"].map(str::to_owned));
@@ -174,7 +177,7 @@ impl Provider for Pacman {
         Ok(Some(Ok(found)))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         let available = match transaction.targets.iter().any(|target| target.version.is_some() && target.file.is_none())
         {
             true => {
@@ -191,7 +194,7 @@ impl Provider for Pacman {
                 let there = available.get(&target.name).map_or("None", String::as_str);
                 let text =
                     format!("No version matching '{}={version}' could be found (available: {there})", target.name);
-                return Ok(Report { errors: vec![text], ..Report::default() });
+                return Ok(TransactionReport { errors: vec![text], ..TransactionReport::default() });
             }
         }
         self.run(machine, words(transaction)?, &transaction.options.env)
@@ -202,8 +205,8 @@ impl Provider for Pacman {
         Ok(if report.errors.is_empty() { Ok(Map::new()) } else { Err(report.errors.join("\n")) })
     }
 
-    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package> {
-        let Archive::Path(path) = archive else {
+    fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package> {
+        let PackageArchive::Path(path) = archive else {
             return Err(Error::failed("pacman only looks at package files that are on the machine")
                 .hint("bring it there with file.managed, and give its path"));
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rocksalt_core::{Map, Value};
 
 use super::super::compare;
-use super::{Archive, Package, Packages, command, failure, output, sound};
+use super::{Package, PackageArchive, Packages, command, failure, output, sound};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -56,10 +56,10 @@ pub fn normal(machine: &dyn Probe, name: &str) -> String {
     }
 }
 
-pub fn inspect(machine: &dyn Probe, archive: &Archive) -> Result<Package> {
+pub fn inspect(machine: &dyn Probe, archive: &PackageArchive) -> Result<Package> {
     let (place, stdin) = match archive {
-        Archive::Path(path) => (path.to_string_lossy().into_owned(), None),
-        Archive::Content(content) => ("-".to_owned(), Some(content.to_vec())),
+        PackageArchive::Path(path) => (path.to_string_lossy().into_owned(), None),
+        PackageArchive::Content(content) => ("-".to_owned(), Some(content.to_vec())),
     };
     let mut look = command(["rpm", "-qp", "--nodigest", "--nosignature", "--queryformat", FORMAT, &place]);
     look.stdin = stdin;

@@ -12,8 +12,8 @@ use rocksalt_core::{Map, Value};
 /// One transaction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PackageTransaction {
-    pub verb: Verb,
-    pub targets: Vec<Target>,
+    pub verb: PackageOperation,
+    pub targets: Vec<TransactionPackage>,
     /// A target may become older.
     pub downgrade: bool,
     /// A target is held, and will be let go for it.
@@ -22,7 +22,7 @@ pub struct PackageTransaction {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verb {
+pub enum PackageOperation {
     Install,
     Reinstall,
     Remove,
@@ -36,7 +36,7 @@ pub enum Verb {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct TransactionPackage {
     pub name: String,
     pub version: Option<String>,
     /// Instead of a repository's.
@@ -104,7 +104,7 @@ fn pairs(value: Option<&Value>) -> Vec<(String, String)> {
 
 /// A package file to look at.
 #[derive(Serialize, Deserialize)]
-pub enum Archive {
+pub enum PackageArchive {
     Path(PathBuf),
     Content(#[serde(with = "bytes")] Arc<[u8]>),
 }
@@ -118,7 +118,7 @@ pub struct Package {
 
 /// How a transaction went.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct TransactionReport {
     /// What was run and all that it said, of each command that failed.
     pub errors: Vec<String>,
     /// What was done besides: waiting, repairing.

@@ -9,8 +9,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Verb, Versions, command,
-    failure, rpm, sound, sound_version,
+    Foreseen, Options, Package, PackageArchive, PackageOperation, PackageProvider, PackageTransaction, PackageVersions,
+    Packages, TransactionReport, command, failure, rpm, sound, sound_version,
 };
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
@@ -30,33 +30,38 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     let mut words = prefix(&transaction.options);
     words.push("--no-refresh".into());
     match transaction.verb {
-        Verb::Install | Verb::Reinstall | Verb::Download => {
+        PackageOperation::Install | PackageOperation::Reinstall | PackageOperation::Download => {
             words.extend(["install", "--auto-agree-with-licenses"].map(str::to_owned));
             match transaction.options.install_recommends {
                 Some(true) => words.push("--recommends".into()),
                 Some(false) => words.push("--no-recommends".into()),
                 None => {}
             }
-            if transaction.verb == Verb::Reinstall {
+            if transaction.verb == PackageOperation::Reinstall {
                 words.push("--force".into());
             }
-            if transaction.verb == Verb::Download {
+            if transaction.verb == PackageOperation::Download {
                 words.push("--download-only".into());
             }
             if transaction.downgrade {
                 words.push("--oldpackage".into());
             }
         }
-        Verb::Remove | Verb::Purge => words.push("remove".into()),
-        Verb::DistUpgrade => words.extend(["dist-upgrade", "--auto-agree-with-licenses"].map(str::to_owned)),
-        Verb::Upgrade => words.extend(["update", "--auto-agree-with-licenses"].map(str::to_owned)),
+        PackageOperation::Remove | PackageOperation::Purge => words.push("remove".into()),
+        PackageOperation::DistUpgrade => {
+            words.extend(["dist-upgrade", "--auto-agree-with-licenses"].map(str::to_owned))
+        }
+        PackageOperation::Upgrade => words.extend(["update", "--auto-agree-with-licenses"].map(str::to_owned)),
     }
-    if let Some(repository) =
-        transaction.options.fromrepo.as_ref().filter(|_| !matches!(transaction.verb, Verb::Remove | Verb::Purge))
+    if let Some(repository) = transaction
+        .options
+        .fromrepo
+        .as_ref()
+        .filter(|_| !matches!(transaction.verb, PackageOperation::Remove | PackageOperation::Purge))
     {
         words.extend(["--repo".to_owned(), repository.clone()]);
     }
-    if !matches!(transaction.verb, Verb::DistUpgrade | Verb::Upgrade) {
+    if !matches!(transaction.verb, PackageOperation::DistUpgrade | PackageOperation::Upgrade) {
         // A name, and nothing that provides it.
         words.push("--name".into());
     }
@@ -89,17 +94,17 @@ impl Zypper {
         })
     }
 
-    fn run(&self, machine: &dyn System, mut transaction: Command) -> Result<Report> {
+    fn run(&self, machine: &dyn System, mut transaction: Command) -> Result<TransactionReport> {
         transaction.merge_stderr = true;
         // It waits so long for others who hold its lock.
         transaction.env.push(("ZYPP_LOCK_TIMEOUT".into(), Some("300".into())));
         let output = machine.run(&transaction)?;
         let errors = if went_well(output.code) { Vec::new() } else { vec![failure(&transaction, &output)] };
-        Ok(Report { errors, ..Report::default() })
+        Ok(TransactionReport { errors, ..TransactionReport::default() })
     }
 }
 
-impl Provider for Zypper {
+impl PackageProvider for Zypper {
     fn name(&self) -> &'static str {
         "zypper"
     }
@@ -129,8 +134,8 @@ impl Provider for Zypper {
         Ok(versions.into_iter().filter_map(|(name, all)| Some((name, all.into_iter().next()?))).collect())
     }
 
-    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions> {
-        let mut found = Versions::new();
+    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
+        let mut found = PackageVersions::new();
         for name in names {
             let mut words = vec!["--no-refresh", "search", "--details", "--match-exact", "--type", "package"];
             if let Some(repository) = &options.fromrepo {
@@ -158,7 +163,7 @@ impl Provider for Zypper {
         options: &Options,
         everything: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let verb = if everything { Verb::DistUpgrade } else { Verb::Upgrade };
+        let verb = if everything { PackageOperation::DistUpgrade } else { PackageOperation::Upgrade };
         let transaction =
             PackageTransaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
         let found = self.foresee(machine, &transaction)?.unwrap_or(Ok(Vec::new()));
@@ -182,7 +187,7 @@ impl Provider for Zypper {
         }))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         let mut argv = words(transaction)?;
         // For people: it is shown if it fails.
         argv.retain(|word| word != "--xmlout");
@@ -196,7 +201,7 @@ impl Provider for Zypper {
         Ok(if report.errors.is_empty() { Ok(Map::new()) } else { Err(report.errors.join("\n")) })
     }
 
-    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package> {
+    fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package> {
         rpm::inspect(machine, archive)
     }
 

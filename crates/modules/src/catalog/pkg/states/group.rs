@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::condition::Judge;
 use super::super::provider::{Options, provider};
 use super::super::requests::PackageRequest;
-use super::install::Attempt;
+use super::install::InstallAttempt;
 use super::{Decision, State, Step, Touches, Verdict, problem};
 use crate::Result;
 use crate::catalog::Plan;
@@ -112,12 +112,12 @@ impl State for GroupInstalled {
 }
 
 fn attempt<'a>(
-    provider: &'a dyn super::super::provider::Provider,
+    provider: &'a dyn super::super::provider::PackageProvider,
     targets: &'a [PackageRequest],
     options: &'a Options,
-) -> Attempt<'a> {
+) -> InstallAttempt<'a> {
     let judge = Judge { provider, ignore_epoch: None };
-    Attempt { judge, options, targets, reinstall: &[], files: &[], update_holds: false }
+    InstallAttempt { judge, options, targets, reinstall: &[], files: &[], update_holds: false }
 }
 
 /// `None` if it is no list.

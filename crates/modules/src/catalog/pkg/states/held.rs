@@ -7,7 +7,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::hold;
-use super::super::provider::{Provider, provider};
+use super::super::provider::{PackageProvider, provider};
 use super::super::requests::{self, PackageRequest};
 use super::{Decision, Flag, State, Step, Touches, Verdict};
 use crate::Result;
@@ -165,7 +165,7 @@ fn wanted(name: &str, version: &Value, pkgs: &Value) -> Result<Vec<PackageReques
 
 fn decide(
     machine: &dyn Probe,
-    provider: &dyn Provider,
+    provider: &dyn PackageProvider,
     plan: HoldPlan,
     comments: &[String],
 ) -> Result<Decision<HoldPlan>> {

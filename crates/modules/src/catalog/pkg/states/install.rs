@@ -4,14 +4,16 @@ use rocksalt_core::{Map, Value};
 
 use super::super::changes;
 use super::super::condition::Judge;
-use super::super::provider::{Options, PackageTransaction, Packages, Report, Target, Verb, Versions};
+use super::super::provider::{
+    Options, PackageOperation, PackageTransaction, PackageVersions, Packages, TransactionPackage, TransactionReport,
+};
 use super::super::requests::PackageRequest;
 use super::super::sources::{Laid, PackageFile};
 use crate::Result;
 use crate::machine::{Probe, System};
 
 /// What is to be installed and how.
-pub struct Attempt<'a> {
+pub struct InstallAttempt<'a> {
     pub judge: Judge<'a>,
     pub options: &'a Options,
     pub targets: &'a [PackageRequest],
@@ -32,12 +34,12 @@ pub struct Forecast {
 /// What was done.
 pub struct InstallReport {
     pub changes: Map,
-    pub report: Report,
+    pub report: TransactionReport,
     /// What is there now.
-    pub packages: Versions,
+    pub packages: PackageVersions,
 }
 
-impl Attempt<'_> {
+impl InstallAttempt<'_> {
     /// The transactions; what stands against them.
     fn transactions(
         &self,
@@ -51,8 +53,10 @@ impl Attempt<'_> {
         let asked = plain.iter().filter(|request| request.version.is_some() && self.file(request).is_none());
         let asked: Vec<String> = asked.map(|request| request.name.clone()).collect();
         let known =
-            if asked.is_empty() { Versions::new() } else { provider.versions(machine, &asked, self.options)? };
-        for (verb, requests) in [(Verb::Install, self.targets), (Verb::Reinstall, self.reinstall)] {
+            if asked.is_empty() { PackageVersions::new() } else { provider.versions(machine, &asked, self.options)? };
+        for (verb, requests) in
+            [(PackageOperation::Install, self.targets), (PackageOperation::Reinstall, self.reinstall)]
+        {
             let mut transaction = PackageTransaction {
                 verb,
                 targets: Vec::new(),
@@ -64,11 +68,13 @@ impl Attempt<'_> {
                 let installed = now.of(machine, provider, &request.name);
                 let target = match (self.file(request), &request.version) {
                     (Some(found), _) => found.target(found.path().map(ToOwned::to_owned)),
-                    (None, None) => Target { name: request.name.clone(), version: None, file: None },
+                    (None, None) => TransactionPackage { name: request.name.clone(), version: None, file: None },
                     (None, Some(version)) => {
                         let available = known.get(&request.name).map_or(&[][..], Vec::as_slice);
                         match self.judge.choose(&request.name, version, available) {
-                            Ok(version) => Target { name: request.name.clone(), version: Some(version), file: None },
+                            Ok(version) => {
+                                TransactionPackage { name: request.name.clone(), version: Some(version), file: None }
+                            }
                             Err(text) => {
                                 errors.push(text);
                                 continue;
@@ -148,7 +154,7 @@ impl Attempt<'_> {
         let transactions = match self.transactions(machine, &before)? {
             Ok(transactions) => transactions,
             Err(errors) => {
-                let report = Report { errors, ..Report::default() };
+                let report = TransactionReport { errors, ..TransactionReport::default() };
                 return Ok(InstallReport { changes: Map::new(), report, packages: before.installed.clone() });
             }
         };
@@ -157,7 +163,7 @@ impl Attempt<'_> {
             let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
             let text =
                 format!("The following package(s) are being held and will not be upgraded: {}", names.join(", "));
-            let report = Report { errors: vec![text], ..Report::default() };
+            let report = TransactionReport { errors: vec![text], ..TransactionReport::default() };
             return Ok(InstallReport { changes: Map::new(), report, packages: before.installed.clone() });
         }
         if !held.is_empty() {
@@ -181,9 +187,9 @@ impl Attempt<'_> {
         Ok(InstallReport { changes, report, packages: there(&after) })
     }
 
-    fn run(&self, machine: &dyn System, transactions: Vec<PackageTransaction>) -> Result<Report> {
+    fn run(&self, machine: &dyn System, transactions: Vec<PackageTransaction>) -> Result<TransactionReport> {
         let provider = self.judge.provider;
-        let mut report = Report::default();
+        let mut report = TransactionReport::default();
         for mut transaction in transactions {
             let meant = |found: &&PackageFile| transaction.targets.iter().any(|target| target.name == found.name);
             let files: Vec<&PackageFile> = self.files.iter().filter(meant).collect();
@@ -215,7 +221,7 @@ impl Attempt<'_> {
 }
 
 /// Installed, marked to be purged or not.
-pub fn there(packages: &Packages) -> Versions {
+pub fn there(packages: &Packages) -> PackageVersions {
     let mut all = packages.purge_desired.clone();
     all.extend(packages.installed.iter().map(|(name, versions)| (name.clone(), versions.clone())));
     all

@@ -5,12 +5,12 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
-use super::super::provider::{Options, Packages, Provider, provider};
+use super::super::provider::{Options, PackageProvider, Packages, provider};
 use super::super::requests::{self, PackageRequest};
 use super::super::sources::{self, PackageFile};
 use super::super::{changes, hold, refresh};
-use super::install::{self, Attempt};
-use super::{Decision, Flag, Join, State, Step, Touches, Verdict, count, joined, problem};
+use super::install::{self, InstallAttempt};
+use super::{Decision, Flag, State, Step, StepJoin, Touches, Verdict, count, joined, problem};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -117,7 +117,7 @@ enum InstallDecision {
 }
 
 impl State for Installed {
-    const JOIN: Option<&'static Join> = Some(&joined::INSTALLED);
+    const JOIN: Option<&'static StepJoin> = Some(&joined::INSTALLED);
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if let Some(verdict) = self.refused() {
             return Ok(Decision::Settled(verdict));
@@ -218,7 +218,7 @@ impl Installed {
         !self.sources.truth() && self.desired().is_some_and(|all| all.iter().any(latest))
     }
 
-    fn judge<'a>(&self, provider: &'a dyn Provider) -> Judge<'a> {
+    fn judge<'a>(&self, provider: &'a dyn PackageProvider) -> Judge<'a> {
         let ignore_epoch = Some(&self.ignore_epoch).filter(|value| !value.is_null()).map(Value::truth);
         Judge { provider, ignore_epoch }
     }
@@ -227,7 +227,7 @@ impl Installed {
     fn is_known(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         plan: &Option<Box<InstallPlan>>,
         step: &Step<'_>,
     ) -> Result<bool> {
@@ -241,7 +241,7 @@ impl Installed {
             && !self.refresh.truth())
     }
 
-    fn find(&self, machine: &dyn Probe, provider: &dyn Provider, step: &Step<'_>) -> Result<InstallDecision> {
+    fn find(&self, machine: &dyn Probe, provider: &dyn PackageProvider, step: &Step<'_>) -> Result<InstallDecision> {
         let mut desired = self.desired().unwrap_or_default();
         let now = provider.packages(machine)?;
         let there = install::there(&now);
@@ -290,7 +290,7 @@ impl Installed {
     fn resolve_latest(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         step: &Step<'_>,
         desired: &mut [PackageRequest],
         now: &Packages,
@@ -315,8 +315,13 @@ impl Installed {
         Ok(())
     }
 
-    fn attempt<'a>(&self, provider: &'a dyn Provider, plan: &'a InstallPlan, options: &'a Options) -> Attempt<'a> {
-        Attempt {
+    fn attempt<'a>(
+        &self,
+        provider: &'a dyn PackageProvider,
+        plan: &'a InstallPlan,
+        options: &'a Options,
+    ) -> InstallAttempt<'a> {
+        InstallAttempt {
             judge: self.judge(provider),
             options,
             targets: &plan.targets,
@@ -329,7 +334,7 @@ impl Installed {
     fn dry(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         plan: &InstallPlan,
         step: &Step<'_>,
     ) -> Result<Verdict> {
@@ -362,7 +367,7 @@ impl Installed {
     fn install(
         &self,
         machine: &dyn System,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         plan: &InstallPlan,
         step: &Step<'_>,
     ) -> Result<Verdict> {

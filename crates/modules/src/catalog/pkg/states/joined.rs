@@ -4,25 +4,25 @@ use rocksalt_core::{Map, Value};
 
 use super::super::requests::{self, PackageRequest};
 use super::installed::{already, installed_text, names};
-use super::{Join, Verdict};
+use super::{StepJoin, Verdict};
 
 /// Under this output the whole says which packages it had something to do with.
 pub const TARGETS: &str = "targets";
 
-pub static INSTALLED: Join = Join { key, join, part: |own, whole, test| part(&INSTALL, own, whole, test) };
-pub static LATEST: Join = Join { key, join, part: |own, whole, test| part(&UPGRADE, own, whole, test) };
-pub static PURGED: Join = Join { key, join, part: |own, whole, test| part(&PURGE, own, whole, test) };
-pub static REMOVED: Join = Join { key, join, part: |own, whole, test| part(&REMOVE, own, whole, test) };
+pub static INSTALLED: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&INSTALL, own, whole, test) };
+pub static LATEST: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&UPGRADE, own, whole, test) };
+pub static PURGED: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&PURGE, own, whole, test) };
+pub static REMOVED: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&REMOVE, own, whole, test) };
 
 /// How a state speaks of its own packages.
-struct Words {
+struct ResultWording {
     /// Nothing was to be done.
     settled: fn(&[PackageRequest]) -> String,
     would: fn(&[PackageRequest], &[PackageRequest]) -> String,
     done: fn(&[PackageRequest], &[PackageRequest]) -> String,
 }
 
-const INSTALL: Words = Words {
+const INSTALL: ResultWording = ResultWording {
     settled: |requests| already(requests.iter().any(|request| request.version.is_some())),
     would: |targets, _| format!("The following packages would be installed/updated: {}", names(targets)),
     done: |targets, stayed| {
@@ -36,7 +36,7 @@ const INSTALL: Words = Words {
     },
 };
 
-const UPGRADE: Words = Words {
+const UPGRADE: ResultWording = ResultWording {
     settled: super::latest::up_to_date,
     would: |targets, _| format!("The following packages would be installed/upgraded: {}", sorted(targets)),
     done: |targets, stayed| {
@@ -48,13 +48,13 @@ const UPGRADE: Words = Words {
     },
 };
 
-const PURGE: Words = Words {
+const PURGE: ResultWording = ResultWording {
     settled: |_| super::uninstall::none_there(true),
     would: |targets, _| super::uninstall::will_be("purge", &sorted(targets)),
     done: |targets, stayed| super::uninstall::were("purge", &sorted(targets), &sorted(stayed)),
 };
 
-const REMOVE: Words = Words {
+const REMOVE: ResultWording = ResultWording {
     settled: |_| super::uninstall::none_there(false),
     would: |targets, _| super::uninstall::will_be("remove", &sorted(targets)),
     done: |targets, stayed| super::uninstall::were("remove", &sorted(targets), &sorted(stayed)),
@@ -101,7 +101,7 @@ fn join(all: &[&Map]) -> Option<Map> {
     Some(joined)
 }
 
-fn part(words: &Words, own: &Map, whole: &Verdict, test: bool) -> Verdict {
+fn part(words: &ResultWording, own: &Map, whole: &Verdict, test: bool) -> Verdict {
     let requests = requests::of_arguments(own).unwrap_or_default();
     let empty = Vec::new();
     let all = whole.outputs.get(TARGETS).and_then(Value::as_list).unwrap_or(&empty);

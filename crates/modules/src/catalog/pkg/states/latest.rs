@@ -5,11 +5,11 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
-use super::super::provider::{Options, Provider, provider};
+use super::super::provider::{Options, PackageProvider, provider};
 use super::super::refresh;
 use super::super::requests::{self, PackageRequest};
-use super::install::Attempt;
-use super::{Decision, Flag, Join, State, Step, Touches, Verdict, joined, problem};
+use super::install::InstallAttempt;
+use super::{Decision, Flag, State, Step, StepJoin, Touches, Verdict, joined, problem};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -83,7 +83,7 @@ pub struct UpgradePlan {
 }
 
 impl State for Latest {
-    const JOIN: Option<&'static Join> = Some(&joined::LATEST);
+    const JOIN: Option<&'static StepJoin> = Some(&joined::LATEST);
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if let Some(verdict) = self.refused() {
             return Ok(Decision::Settled(verdict));
@@ -154,7 +154,7 @@ impl Latest {
     fn find(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         step: &Step<'_>,
     ) -> Result<Result<UpgradePlan, Verdict>> {
         let desired = requests::normal(machine, provider, self.desired().unwrap_or_default());
@@ -192,18 +192,18 @@ impl Latest {
 
     fn attempt<'a>(
         &self,
-        provider: &'a dyn Provider,
+        provider: &'a dyn PackageProvider,
         targets: &'a [PackageRequest],
         options: &'a Options,
-    ) -> Attempt<'a> {
+    ) -> InstallAttempt<'a> {
         let judge = Judge { provider, ignore_epoch: None };
-        Attempt { judge, options, targets, reinstall: &[], files: &[], update_holds: self.update_holds.0 }
+        InstallAttempt { judge, options, targets, reinstall: &[], files: &[], update_holds: self.update_holds.0 }
     }
 
     fn dry(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         plan: &UpgradePlan,
         step: &Step<'_>,
     ) -> Result<Verdict> {
@@ -225,7 +225,7 @@ impl Latest {
     fn install(
         &self,
         machine: &dyn System,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         plan: &UpgradePlan,
         step: &Step<'_>,
     ) -> Result<Verdict> {
@@ -281,7 +281,7 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Most managers take the newest by themselves.
-fn asked(provider: &dyn Provider, targets: &[PackageRequest]) -> Vec<PackageRequest> {
+fn asked(provider: &dyn PackageProvider, targets: &[PackageRequest]) -> Vec<PackageRequest> {
     let version = |request: &PackageRequest| request.version.clone().filter(|_| !provider.install_upgrades());
     targets.iter().map(|request| PackageRequest { name: request.name.clone(), version: version(request) }).collect()
 }

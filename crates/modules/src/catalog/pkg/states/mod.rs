@@ -9,10 +9,10 @@ mod latest;
 mod uninstall;
 mod uptodate;
 
-pub use install::Attempt;
+pub use install::InstallAttempt;
 
 use super::super::file::Flag;
-use super::super::{Decision, Join, State, StateEntry, Step, Thing, Touches, Verdict, state};
+use super::super::{Decision, State, StateEntry, Step, StepJoin, Thing, Touches, Verdict, state};
 use rocksalt_core::Map;
 
 pub const STATES: &[StateEntry] = &[

@@ -5,10 +5,12 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
-use super::super::provider::{Options, PackageTransaction, Packages, Provider, Target, Verb, provider};
+use super::super::provider::{
+    Options, PackageOperation, PackageProvider, PackageTransaction, Packages, TransactionPackage, provider,
+};
 use super::super::requests::{self, PackageRequest};
-use super::super::{changes, provider::Report};
-use super::{Decision, Join, State, Step, Touches, Verdict, joined, problem};
+use super::super::{changes, provider::TransactionReport};
+use super::{Decision, State, Step, StepJoin, Touches, Verdict, joined, problem};
 use crate::Result;
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -67,7 +69,7 @@ pub struct Purged {
 }
 
 impl State for Removed {
-    const JOIN: Option<&'static Join> = Some(&joined::REMOVED);
+    const JOIN: Option<&'static StepJoin> = Some(&joined::REMOVED);
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.order().plan(machine, step)?.into_plan()
     }
@@ -83,7 +85,7 @@ impl State for Removed {
 }
 
 impl State for Purged {
-    const JOIN: Option<&'static Join> = Some(&joined::PURGED);
+    const JOIN: Option<&'static StepJoin> = Some(&joined::PURGED);
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.order().plan(machine, step)?.into_plan()
     }
@@ -163,9 +165,9 @@ impl Order<'_> {
             let text = if self.purge { none_there(true) } else { absent(exact) };
             return Ok(Decision::Settled(Verdict::good(text)));
         }
-        let target = |name: &String| Target { name: name.clone(), version: None, file: None };
+        let target = |name: &String| TransactionPackage { name: name.clone(), version: None, file: None };
         let transaction = PackageTransaction {
-            verb: if self.purge { Verb::Purge } else { Verb::Remove },
+            verb: if self.purge { PackageOperation::Purge } else { PackageOperation::Remove },
             targets: targets.iter().map(target).collect(),
             downgrade: false,
             held: false,
@@ -197,7 +199,7 @@ impl Order<'_> {
     fn dry(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         now: &Packages,
         plan: &UninstallPlan,
     ) -> Result<Verdict> {
@@ -223,7 +225,7 @@ impl Order<'_> {
     fn execute(&self, plan: UninstallPlan, machine: &dyn System) -> Result<Verdict> {
         let provider = provider(machine)?;
         let before = provider.packages(machine)?;
-        let Report { errors, warnings } = provider.execute(machine, &plan.transaction)?;
+        let TransactionReport { errors, warnings } = provider.execute(machine, &plan.transaction)?;
         let after = provider.packages(machine)?;
         let there = super::install::there;
         let installed = changes::between(&there(&before), &there(&after));
@@ -254,7 +256,7 @@ impl Order<'_> {
 }
 
 /// The name under which it is known.
-fn found(machine: &dyn Probe, provider: &dyn Provider, now: &Packages, name: &str) -> String {
+fn found(machine: &dyn Probe, provider: &dyn PackageProvider, now: &Packages, name: &str) -> String {
     let known = |name: &str| {
         now.installed.contains_key(name) || now.removed.contains_key(name) || now.purge_desired.contains_key(name)
     };

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::provider::{Options, PackageTransaction, Provider, Target, Verb, provider};
+use super::super::provider::{
+    Options, PackageOperation, PackageProvider, PackageTransaction, TransactionPackage, provider,
+};
 use super::super::requests;
 use super::super::{changes, refresh};
 use super::{Decision, Flag, State, Step, Touches, Verdict, problem};
@@ -129,7 +131,7 @@ impl Uptodate {
     fn find(
         &self,
         machine: &dyn Probe,
-        provider: &dyn Provider,
+        provider: &dyn PackageProvider,
         step: &Step<'_>,
     ) -> Result<Result<UpgradeSet, Verdict>> {
         let options = Options::read(step.low);
@@ -146,12 +148,16 @@ impl Uptodate {
                 return Ok(Err(Verdict::bad(error.to_string())));
             }
             new.retain(|name, _| only.iter().any(|request| request.name == *name));
-            targets.extend(new.keys().map(|name| Target { name: name.clone(), version: None, file: None }));
+            targets.extend(new.keys().map(|name| TransactionPackage { name: name.clone(), version: None, file: None }));
         }
         if new.is_empty() {
             return Ok(Err(Verdict::good("System is already up-to-date")));
         }
-        let verb = if self.dist_upgrade.0 && targets.is_empty() { Verb::DistUpgrade } else { Verb::Upgrade };
+        let verb = if self.dist_upgrade.0 && targets.is_empty() {
+            PackageOperation::DistUpgrade
+        } else {
+            PackageOperation::Upgrade
+        };
         Ok(Ok((PackageTransaction { verb, targets, downgrade: false, held: false, options }, new)))
     }
 }

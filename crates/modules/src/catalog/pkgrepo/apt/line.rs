@@ -2,7 +2,7 @@
 
 /// One line; what is no repository (a remark, nothing) is kept as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct AptLine {
     /// As it was written.
     pub text: String,
     pub disabled: bool,
@@ -15,9 +15,9 @@ pub struct Line {
     pub comment: String,
 }
 
-impl Line {
+impl AptLine {
     /// `None` if it is no repository.
-    pub fn read(text: &str) -> Option<Line> {
+    pub fn read(text: &str) -> Option<AptLine> {
         let trimmed = text.trim();
         let (disabled, rest) = match trimmed.strip_prefix('#') {
             Some(rest) => (true, rest),
@@ -39,7 +39,7 @@ impl Line {
         let mut words = rest.split_whitespace().map(str::to_owned);
         let (uri, suite) = (words.next()?, words.next()?);
         let (kind, comment) = (kind.to_owned(), comment.to_owned());
-        Some(Line {
+        Some(AptLine {
             text: trimmed.to_owned(),
             disabled,
             kind,
@@ -95,15 +95,15 @@ mod tests {
     fn lines_are_read_and_written() {
         let text =
             "deb [arch=amd64,i386 signed-by=/etc/apt/keyrings/x.gpg] https://x.test/debian bookworm main contrib #note";
-        let line = Line::read(text).expect("it is a repository");
+        let line = AptLine::read(text).expect("it is a repository");
         assert_eq!(line.write(), text);
         assert_eq!(line.architectures(), ["amd64", "i386"]);
         assert_eq!(line.option("signed-by"), Some("/etc/apt/keyrings/x.gpg"));
-        let off = Line::read("#  deb  [ trusted=yes ]  file:/srv   ./ ").expect("it is a repository");
+        let off = AptLine::read("#  deb  [ trusted=yes ]  file:/srv   ./ ").expect("it is a repository");
         assert!(off.disabled);
         assert_eq!(off.write(), "# deb [trusted=yes] file:/srv ./");
         for none in ["", "# a remark", "deb http://x", "deb [arch=amd64 http://x y", "Types: deb"] {
-            assert_eq!(Line::read(none), None, "{none}");
+            assert_eq!(AptLine::read(none), None, "{none}");
         }
     }
 }

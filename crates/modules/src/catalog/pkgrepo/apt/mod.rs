@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Map, Value};
 
-use self::line::Line;
-use self::section::Section;
+use self::line::AptLine;
+use self::section::AptSection;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
@@ -17,29 +17,29 @@ const FOLDER: &str = "/etc/apt/sources.list.d";
 
 /// A file, with all that stands in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct AptFile {
     pub path: PathBuf,
-    entries: Vec<Entry>,
+    entries: Vec<AptEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
-    Line(Line),
-    Section(Section),
+enum AptEntry {
+    Line(AptLine),
+    Section(AptSection),
     /// No repository; kept as it is.
     Other(String),
 }
 
 /// All files; those that were changed are known by comparing.
 #[derive(Clone, Debug)]
-pub struct Sources {
-    pub files: Vec<File>,
+pub struct AptSources {
+    pub files: Vec<AptFile>,
 }
 
 /// What is to be there.
 #[derive(Clone, Debug, Default)]
 pub struct RepositorySpec {
-    line: Line,
+    line: AptLine,
     pub file: Option<String>,
     pub components: Option<Vec<String>>,
     pub architectures: Option<Vec<String>>,
@@ -53,7 +53,7 @@ pub struct RepositorySpec {
 
 impl RepositorySpec {
     pub fn new(name: &str) -> Result<RepositorySpec> {
-        match Line::read(name) {
+        match AptLine::read(name) {
             Some(line) => Ok(RepositorySpec { disabled: line.disabled, line, ..RepositorySpec::default() }),
             None => Err(Error::arguments(format!(
                 "Name {name} is not valid. This must be the complete repo entry as seen in the sources file"
@@ -84,7 +84,7 @@ impl RepositorySpec {
     }
 
     /// The line that it makes of what is there already, or of nothing.
-    fn apply_line(&self, file_line: Option<&Line>) -> Line {
+    fn apply_line(&self, file_line: Option<&AptLine>) -> AptLine {
         let mut line = self.line.clone();
         line.disabled = self.disabled;
         line.components = self.components().to_vec();
@@ -114,7 +114,7 @@ impl RepositorySpec {
         line
     }
 
-    fn apply_section(&self, known: Option<&Section>) -> Section {
+    fn apply_section(&self, known: Option<&AptSection>) -> AptSection {
         let mut section = known.cloned().unwrap_or_default();
         if known.is_none() {
             section.set("Types", &self.line.kind);
@@ -154,20 +154,20 @@ impl RepositorySpec {
     }
 }
 
-impl Sources {
-    pub fn read(machine: &dyn Probe) -> Result<Sources> {
+impl AptSources {
+    pub fn read(machine: &dyn Probe) -> Result<AptSources> {
         let names = machine.list(Path::new(FOLDER)).unwrap_or_default();
         let known = |name: &String| name.ends_with(".list") || name.ends_with(".sources");
         let others = names.into_iter().filter(known).map(|name| Path::new(FOLDER).join(name));
         let mut files = Vec::new();
         for path in std::iter::once(PathBuf::from(MAIN)).chain(others) {
             match machine.read(&path) {
-                Ok(content) => files.push(File::read(path, &String::from_utf8_lossy(&content))),
+                Ok(content) => files.push(AptFile::read(path, &String::from_utf8_lossy(&content))),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("read", &path, &error)),
             }
         }
-        Ok(Sources { files })
+        Ok(AptSources { files })
     }
 
     /// Each repository as Salt describes it: one for each type, address and suite.
@@ -198,21 +198,21 @@ impl Sources {
                     continue;
                 }
                 *entry = match entry {
-                    Entry::Section(section) => Entry::Section(request.apply_section(Some(section))),
-                    Entry::Line(line) => Entry::Line(request.apply_line(Some(line))),
-                    Entry::Other(text) => Entry::Other(text.clone()),
+                    AptEntry::Section(section) => AptEntry::Section(request.apply_section(Some(section))),
+                    AptEntry::Line(line) => AptEntry::Line(request.apply_line(Some(line))),
+                    AptEntry::Other(text) => AptEntry::Other(text.clone()),
                 };
                 return;
             }
         }
         let path = PathBuf::from(request.file.as_deref().unwrap_or(MAIN));
         let new = match is_new_form(&path) {
-            true => Entry::Section(request.apply_section(None)),
-            false => Entry::Line(request.apply_line(None)),
+            true => AptEntry::Section(request.apply_section(None)),
+            false => AptEntry::Line(request.apply_line(None)),
         };
         match self.files.iter_mut().find(|file| file.path == path) {
             Some(file) => file.entries.push(new),
-            None => self.files.push(File { path, entries: vec![new] }),
+            None => self.files.push(AptFile { path, entries: vec![new] }),
         }
     }
 
@@ -263,14 +263,14 @@ impl Sources {
     }
 
     /// The files that must be written (`None`: removed), by comparison with how they were.
-    pub fn changed(&self, before: &Sources) -> Vec<(PathBuf, Option<String>)> {
+    pub fn changed(&self, before: &AptSources) -> Vec<(PathBuf, Option<String>)> {
         let mut changed = Vec::new();
         for file in &self.files {
             let old = before.files.iter().find(|old| old.path == file.path);
             if old.is_some_and(|old| old.entries == file.entries) {
                 continue;
             }
-            let empty = !file.entries.iter().any(Entry::is_repository);
+            let empty = !file.entries.iter().any(AptEntry::is_repository);
             let content = match empty && file.path.starts_with(FOLDER) {
                 true => None,
                 false => Some(file.write()),
@@ -281,30 +281,30 @@ impl Sources {
     }
 }
 
-impl File {
-    fn read(path: PathBuf, text: &str) -> File {
+impl AptFile {
+    fn read(path: PathBuf, text: &str) -> AptFile {
         let entries = match is_new_form(&path) {
-            true => Section::all(text)
+            true => AptSection::all(text)
                 .into_iter()
                 .map(|section| match section.is_repository() {
-                    true => Entry::Section(section),
-                    false => Entry::Other(section.write()),
+                    true => AptEntry::Section(section),
+                    false => AptEntry::Other(section.write()),
                 })
                 .collect(),
             false => text
                 .lines()
-                .map(|line| Line::read(line).map_or_else(|| Entry::Other(line.to_owned()), Entry::Line))
+                .map(|line| AptLine::read(line).map_or_else(|| AptEntry::Other(line.to_owned()), AptEntry::Line))
                 .collect(),
         };
-        File { path, entries }
+        AptFile { path, entries }
     }
 
     fn write(&self) -> String {
         let gap = if is_new_form(&self.path) { "\n\n" } else { "\n" };
-        let text = |entry: &Entry| match entry {
-            Entry::Line(line) => line.text.clone(),
-            Entry::Section(section) => section.write(),
-            Entry::Other(text) => text.clone(),
+        let text = |entry: &AptEntry| match entry {
+            AptEntry::Line(line) => line.text.clone(),
+            AptEntry::Section(section) => section.write(),
+            AptEntry::Other(text) => text.clone(),
         };
         let texts: Vec<String> = self.entries.iter().map(text).collect();
         if texts.is_empty() { String::new() } else { texts.join(gap) + "\n" }
@@ -315,16 +315,16 @@ fn is_new_form(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "sources")
 }
 
-impl Entry {
+impl AptEntry {
     fn is_repository(&self) -> bool {
-        !matches!(self, Entry::Other(_))
+        !matches!(self, AptEntry::Other(_))
     }
 
-    fn field(&self, of_line: impl Fn(&Line) -> Vec<String>, key: &str) -> Vec<String> {
+    fn field(&self, of_line: impl Fn(&AptLine) -> Vec<String>, key: &str) -> Vec<String> {
         match self {
-            Entry::Line(line) => of_line(line),
-            Entry::Section(section) => section.words(key),
-            Entry::Other(_) => Vec::new(),
+            AptEntry::Line(line) => of_line(line),
+            AptEntry::Section(section) => section.words(key),
+            AptEntry::Other(_) => Vec::new(),
         }
     }
 
@@ -345,24 +345,24 @@ impl Entry {
     }
 
     fn architectures(&self) -> Vec<String> {
-        self.field(Line::architectures, "Architectures")
+        self.field(AptLine::architectures, "Architectures")
     }
 
     fn set_components(&mut self, components: &[String]) {
         match self {
-            Entry::Line(line) => {
+            AptEntry::Line(line) => {
                 line.components = components.to_vec();
                 line.text = line.write();
             }
-            Entry::Section(section) => section.set("Components", &components.join(" ")),
-            Entry::Other(_) => {}
+            AptEntry::Section(section) => section.set("Components", &components.join(" ")),
+            AptEntry::Other(_) => {}
         }
     }
 
     /// Whether anything of it is left.
     fn drop_suite(&mut self, suite: &str) -> bool {
         let left: Vec<String> = self.suites().into_iter().filter(|one| one != suite).collect();
-        if let Entry::Section(section) = self {
+        if let AptEntry::Section(section) = self {
             section.set("Suites", &left.join(" "));
         }
         !left.is_empty()
@@ -382,11 +382,11 @@ impl Entry {
 
     fn described(&self, file: &Path) -> Vec<Map> {
         let (disabled, signed_by) = match self {
-            Entry::Line(line) => (line.disabled, line.option("signed-by").unwrap_or_default().to_owned().into()),
-            Entry::Section(section) => {
+            AptEntry::Line(line) => (line.disabled, line.option("signed-by").unwrap_or_default().to_owned().into()),
+            AptEntry::Section(section) => {
                 (section.is_disabled(), section.get("Signed-By").map_or(Value::Null, Into::into))
             }
-            Entry::Other(_) => return Vec::new(),
+            AptEntry::Other(_) => return Vec::new(),
         };
         let list = |words: Vec<String>| Value::List(words.into_iter().map(Value::from).collect());
         let mut all = Vec::new();
@@ -394,7 +394,7 @@ impl Entry {
             for suite in self.suites() {
                 for kind in self.kinds() {
                     let line = match self {
-                        Entry::Line(line) => line.text.clone(),
+                        AptEntry::Line(line) => line.text.clone(),
                         _ => self.as_line(&kind, &uri, &suite, disabled).write(),
                     };
                     all.push(Map::from_iter([
@@ -419,19 +419,19 @@ impl Entry {
     }
 
     /// A paragraph as the line that says the same.
-    fn as_line(&self, kind: &str, uri: &str, suite: &str, disabled: bool) -> Line {
-        let mut line = Line {
+    fn as_line(&self, kind: &str, uri: &str, suite: &str, disabled: bool) -> AptLine {
+        let mut line = AptLine {
             kind: kind.to_owned(),
             uri: uri.to_owned(),
             suite: suite.to_owned(),
             components: self.components(),
             disabled,
-            ..Line::default()
+            ..AptLine::default()
         };
         if !self.architectures().is_empty() {
             line.set_option("arch", &self.architectures().join(","));
         }
-        if let Entry::Section(section) = self {
+        if let AptEntry::Section(section) = self {
             if let Some(path) = section.get("Signed-By").filter(|text| !text.contains('\n')) {
                 line.set_option("signed-by", path);
             }

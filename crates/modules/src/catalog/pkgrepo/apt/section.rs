@@ -2,20 +2,20 @@
 
 /// Its fields in their order, and the remarks before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Section {
+pub struct AptSection {
     remarks: Vec<String>,
     fields: Vec<(String, String)>,
 }
 
-impl Section {
+impl AptSection {
     /// The paragraphs of a file.
-    pub fn all(text: &str) -> Vec<Section> {
-        let mut sections = vec![Section::default()];
+    pub fn all(text: &str) -> Vec<AptSection> {
+        let mut sections = vec![AptSection::default()];
         for line in text.lines() {
             let Some(section) = sections.last_mut() else { continue };
             if line.trim().is_empty() {
-                if *section != Section::default() {
-                    sections.push(Section::default());
+                if *section != AptSection::default() {
+                    sections.push(AptSection::default());
                 }
             } else if line.starts_with('#') {
                 section.remarks.push(line.to_owned());
@@ -29,7 +29,7 @@ impl Section {
                 section.fields.push((key.trim().to_owned(), value.trim().to_owned()));
             }
         }
-        sections.retain(|section| *section != Section::default());
+        sections.retain(|section| *section != AptSection::default());
         sections
     }
 
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn paragraphs_are_read_and_written() {
         let text = "# Debian\nTypes: deb deb-src\nURIs: http://x.test/debian\nSuites: a b\nComponents: main\nSigned-By:\n -----BEGIN PGP\n .\n abc\n\n\n#only a remark\n\nTypes: deb\nEnabled: no\n";
-        let sections = Section::all(text);
+        let sections = AptSection::all(text);
         assert_eq!(sections.len(), 3);
         assert_eq!(sections[0].words("types"), ["deb", "deb-src"]);
         assert_eq!(sections[0].get("signed-by"), Some("\n -----BEGIN PGP\n .\n abc"));
         assert!(sections[2].is_disabled() && !sections[1].is_repository());
-        let written: Vec<String> = sections.iter().map(Section::write).collect();
-        assert_eq!(Section::all(&written.join("\n\n")), sections);
+        let written: Vec<String> = sections.iter().map(AptSection::write).collect();
+        assert_eq!(AptSection::all(&written.join("\n\n")), sections);
     }
 }

@@ -7,9 +7,9 @@ mod schema;
 
 use rocksalt_core::{Map, Value};
 
-use super::super::{Entry, entry};
+use super::super::{CatalogFunction, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<schema::AvailableExtensions>(),
     entry::<schema::CreateExtension>(),
     entry::<database::DbAlter>(),

@@ -5,7 +5,7 @@ use rocksalt_macros::function;
 
 use super::super::Function;
 use super::super::client::FunctionConnection;
-use super::super::privileges::{self, Kind, Object};
+use super::super::privileges::{self, PostgresObject, PostgresObjectKind};
 use crate::Result;
 use crate::catalog::file::Flag;
 use crate::machine::System;
@@ -39,7 +39,7 @@ impl Function for HasPrivileges {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.server(machine)?;
-        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let object = PostgresObject::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
         object.allows(machine, &server, &self.name, &wanted, self.grant_option.0)
     }
@@ -74,7 +74,7 @@ impl Function for PrivilegesGrant {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.server(machine)?;
-        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let object = PostgresObject::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
 
         if object.allows(machine, &server, &self.name, &wanted, self.grant_option.0)? {
@@ -108,8 +108,8 @@ impl Function for PrivilegesList {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         let server = self.connection.server(machine)?;
-        let object = Object::new(&self.name, &self.object_type, &self.prepend)?;
-        if object.kind == Kind::Group {
+        let object = PostgresObject::new(&self.name, &self.object_type, &self.prepend)?;
+        if object.kind == PostgresObjectKind::Group {
             let members = object.members(machine, &server)?;
             return Ok(members.into_iter().map(|(name, admin)| (name.into(), Value::Bool(admin))).collect());
         }
@@ -144,7 +144,7 @@ impl Function for PrivilegesRevoke {
 
     fn call(self, machine: &dyn System) -> Result<bool> {
         let server = self.connection.server(machine)?;
-        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let object = PostgresObject::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
 
         if !object.allows_some(machine, &server, &self.name, &wanted)? {

@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 
 use super::super::client::StateConnection;
-use super::super::privileges::{self, Kind, Object};
+use super::super::privileges::{self, PostgresObject, PostgresObjectKind};
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
@@ -62,7 +62,7 @@ impl Present {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
-        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let object = PostgresObject::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
         let told = told(&self.object_name, object.kind, &self.privileges);
 
@@ -129,7 +129,7 @@ impl Absent {
     fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
-        let object = Object::new(&self.object_name, &self.object_type, &self.prepend)?;
+        let object = PostgresObject::new(&self.object_name, &self.object_type, &self.prepend)?;
         let wanted = privileges::wanted(&self.privileges, object.kind)?;
         let told = told(&self.object_name, object.kind, &self.privileges);
 
@@ -151,9 +151,9 @@ impl Absent {
 }
 
 /// What the comment calls it.
-fn told(object: &str, kind: Kind, privileges: &Value) -> String {
+fn told(object: &str, kind: PostgresObjectKind, privileges: &Value) -> String {
     match (kind, privileges) {
-        (Kind::Group, _) => object.to_owned(),
+        (PostgresObjectKind::Group, _) => object.to_owned(),
         (_, Value::List(names)) => names.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
         (_, other) => other.to_string(),
     }

@@ -5,9 +5,9 @@ mod lists;
 mod mask;
 mod questions;
 
-use crate::catalog::{Entry, entry};
+use crate::catalog::{CatalogFunction, entry};
 
-pub const FUNCTIONS: &[Entry] = &[
+pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<questions::Available>(),
     entry::<act::Disable>(),
     entry::<questions::Disabled>(),

@@ -11,7 +11,7 @@ use crate::text::glob;
 
 /// A service.
 #[arguments]
-pub struct Service {
+pub struct ServiceName {
     /// The name.
     name: String,
     /// Accepted and ignored.
@@ -19,7 +19,7 @@ pub struct Service {
     kwargs: Map,
 }
 
-impl Service {
+impl ServiceName {
     fn is_available(self, machine: &dyn System, wanted: bool) -> Result<bool> {
         Ok(provider(machine, Some(&self.name))?.available(machine, &self.name)? == wanted)
     }
@@ -34,32 +34,32 @@ impl Service {
 /// ```text
 /// rocksalt '*' service.available sshd
 /// ```
-#[function("service.available", reads, call = Service::is_available(true) -> bool)]
-pub struct Available(Service);
+#[function("service.available", reads, call = ServiceName::is_available(true) -> bool)]
+pub struct Available(ServiceName);
 
 /// Whether a service is disabled: it doesn't start at boot.
 ///
 /// ```text
 /// rocksalt '*' service.disabled sshd
 /// ```
-#[function("service.disabled", reads, call = Service::is_enabled(false) -> bool)]
-pub struct Disabled(Service);
+#[function("service.disabled", reads, call = ServiceName::is_enabled(false) -> bool)]
+pub struct Disabled(ServiceName);
 
 /// Whether a service is enabled: it starts at boot.
 ///
 /// ```text
 /// rocksalt '*' service.enabled sshd
 /// ```
-#[function("service.enabled", reads, call = Service::is_enabled(true) -> bool)]
-pub struct Enabled(Service);
+#[function("service.enabled", reads, call = ServiceName::is_enabled(true) -> bool)]
+pub struct Enabled(ServiceName);
 
 /// Whether there is no service of that name.
 ///
 /// ```text
 /// rocksalt '*' service.missing sshd
 /// ```
-#[function("service.missing", reads, call = Service::is_available(false) -> bool)]
-pub struct Missing(Service);
+#[function("service.missing", reads, call = ServiceName::is_available(false) -> bool)]
+pub struct Missing(ServiceName);
 
 /// Whether systemd is there but does not run, as in a chroot: services can be enabled, but not started.
 ///

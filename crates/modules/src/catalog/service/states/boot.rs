@@ -1,51 +1,51 @@
 //! Whether a service starts at boot: what several states do besides their own work.
 
-use super::super::{Provider, ServiceOptions};
+use super::super::{ServiceOptions, ServiceProvider};
 use crate::Result;
 use crate::catalog::Verdict;
 use crate::machine::{Probe, System};
 
 /// What is known of the service's process when it comes to this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
+pub enum ServiceProcess {
     Running,
     Dead,
     /// Nothing was done to it.
     AsItWas,
 }
 
-impl Process {
+impl ServiceProcess {
     fn words(self) -> &'static str {
         match self {
-            Process::Running => "is running",
-            Process::Dead => "is dead",
-            Process::AsItWas => "is in the desired state",
+            ServiceProcess::Running => "is running",
+            ServiceProcess::Dead => "is dead",
+            ServiceProcess::AsItWas => "is in the desired state",
         }
     }
 }
 
-pub fn is_right(provider: &dyn Provider, machine: &dyn Probe, name: &str, enable: bool) -> Result<bool> {
+pub fn is_right(provider: &dyn ServiceProvider, machine: &dyn Probe, name: &str, enable: bool) -> Result<bool> {
     Ok(provider.enabled(machine, name)? == enable)
 }
 
-pub fn already(name: &str, enable: bool, process: Process) -> String {
+pub fn already(name: &str, enable: bool, process: ServiceProcess) -> String {
     format!("Service {name} is already {}, and {}", word(enable), process.words())
 }
 
 /// What a dry run says. What has no way to be enabled or disabled does not change.
-pub fn would(provider: &dyn Provider, machine: &dyn Probe, name: &str, enable: bool) -> Result<Verdict> {
+pub fn would(provider: &dyn ServiceProvider, machine: &dyn Probe, name: &str, enable: bool) -> Result<Verdict> {
     let verdict = Verdict::would(format!("Service {name} set to be {}", word(enable)));
     Ok(if provider.can_toggle(machine, name)? { verdict.change(name, true) } else { verdict })
 }
 
 /// Enables or disables what is not so yet.
 pub fn set(
-    provider: &dyn Provider,
+    provider: &dyn ServiceProvider,
     machine: &dyn System,
     name: &str,
     enable: bool,
     how: &ServiceOptions,
-    process: Process,
+    process: ServiceProcess,
 ) -> Result<Verdict> {
     let error = match provider.set_boot(machine, name, enable, how) {
         Ok(()) => {
@@ -57,10 +57,10 @@ pub fn set(
     };
     let start = if enable { "to start at boot" } else { "to not start at boot" };
     let state = match (process, enable) {
-        (Process::Running, true) => ", but the service is running",
-        (Process::Running, false) => ", and is running",
-        (Process::AsItWas, _) => ", but the service was already running",
-        (Process::Dead, _) => ", and the service is dead",
+        (ServiceProcess::Running, true) => ", but the service is running",
+        (ServiceProcess::Running, false) => ", and is running",
+        (ServiceProcess::AsItWas, _) => ", but the service was already running",
+        (ServiceProcess::Dead, _) => ", and the service is dead",
     };
     let comment = format!("Failed when setting service {name} {start}{state}");
     Ok(Verdict::bad(format!("{comment}. Additional information follows:\n\n{error}")))

@@ -4,8 +4,8 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Provider, ServiceAction, ServiceOptions, provider, status};
-use super::boot::{self, Process};
+use super::super::{ServiceAction, ServiceOptions, ServiceProvider, provider, status};
+use super::boot::{self, ServiceProcess};
 use super::{request, touches, watch};
 use crate::Result;
 use crate::catalog::Plan;
@@ -100,7 +100,7 @@ impl State for Dead {
         let how = self.how();
         let verdict = match (stop, boot) {
             (true, _) => self.stop(provider, machine, boot, &how)?,
-            (false, Some(enable)) => boot::set(provider, machine, name, enable, &how, Process::AsItWas)?,
+            (false, Some(enable)) => boot::set(provider, machine, name, enable, &how, ServiceProcess::AsItWas)?,
             (false, None) => Verdict::good(format!("The service {name} is already dead")),
         };
         Ok(Verdict { warnings: request::warnings(provider, &how), ..verdict })
@@ -125,7 +125,7 @@ impl State for Dead {
 impl Dead {
     fn stop(
         &self,
-        provider: &dyn Provider,
+        provider: &dyn ServiceProvider,
         machine: &dyn System,
         boot: Option<bool>,
         how: &ServiceOptions,
@@ -146,11 +146,11 @@ impl Dead {
         let killed = Verdict::good(format!("Service {name} was killed")).change(name.as_str(), false);
         Ok(match (boot, request::enable(&self.enable)) {
             (Some(enable), _) => {
-                let set = boot::set(provider, machine, name, enable, how, Process::Dead)?;
+                let set = boot::set(provider, machine, name, enable, how, ServiceProcess::Dead)?;
                 let changes = if set.changes.is_empty() { killed.changes } else { set.changes };
                 Verdict { result: set.result, comment: set.comment, changes, ..Verdict::default() }
             }
-            (None, Some(enable)) => Verdict { comment: boot::already(name, enable, Process::Dead), ..killed },
+            (None, Some(enable)) => Verdict { comment: boot::already(name, enable, ServiceProcess::Dead), ..killed },
             (None, None) => killed,
         })
     }

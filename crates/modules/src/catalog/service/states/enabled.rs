@@ -3,7 +3,7 @@
 use rocksalt_macros::state;
 
 use super::super::{ServiceOptions, provider};
-use super::boot::{self, Process};
+use super::boot::{self, ServiceProcess};
 use super::{request, touches, watch};
 use crate::Result;
 use crate::catalog::Plan;
@@ -51,7 +51,7 @@ fn plan(machine: &dyn Probe, name: &str, enable: bool, test: bool) -> Result<Dec
         }));
     }
     Ok(match boot::is_right(provider, machine, name, enable)? {
-        true => Decision::Settled(Verdict::good(boot::already(name, enable, Process::AsItWas))),
+        true => Decision::Settled(Verdict::good(boot::already(name, enable, ServiceProcess::AsItWas))),
         false => Decision::Change(Plan::default(), boot::would(provider, machine, name, enable)?),
     })
 }
@@ -68,7 +68,7 @@ impl State for Enabled {
             ..ServiceOptions::default()
         };
         let provider = provider(machine, Some(&self.name))?;
-        boot::set(provider, machine, &self.name, true, &how, Process::AsItWas)
+        boot::set(provider, machine, &self.name, true, &how, ServiceProcess::AsItWas)
     }
 
     fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
@@ -87,7 +87,7 @@ impl State for Disabled {
 
     fn apply(&self, _: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let provider = provider(machine, Some(&self.name))?;
-        boot::set(provider, machine, &self.name, false, &ServiceOptions::default(), Process::AsItWas)
+        boot::set(provider, machine, &self.name, false, &ServiceOptions::default(), ServiceProcess::AsItWas)
     }
 
     fn watched(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rocksalt_core::{Map, Value};
 
-use super::super::{Provider, ServiceOptions};
+use super::super::{ServiceOptions, ServiceProvider};
 use crate::catalog::Verdict;
 
 /// `enable`: true, false, or nothing if it is left as it is. A text is true only if it says so.
@@ -37,7 +37,7 @@ pub fn slip(low: &Map, name: &str) -> Option<Verdict> {
 }
 
 /// What only systemd can do, where there is none.
-pub fn warnings(provider: &dyn Provider, how: &ServiceOptions) -> Vec<String> {
+pub fn warnings(provider: &dyn ServiceProvider, how: &ServiceOptions) -> Vec<String> {
     if provider.masks().is_some() {
         return Vec::new();
     }

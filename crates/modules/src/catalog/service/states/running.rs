@@ -4,8 +4,8 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Provider, ServiceAction, ServiceOptions, provider, status};
-use super::boot::{self, Process};
+use super::super::{ServiceAction, ServiceOptions, ServiceProvider, provider, status};
+use super::boot::{self, ServiceProcess};
 use super::{request, touches, watch};
 use crate::Result;
 use crate::catalog::Plan;
@@ -79,7 +79,7 @@ impl Running {
     }
 
     /// What is said of a mask; nothing if nobody asked.
-    fn of_mask(&self, provider: &dyn Provider, present: bool, done: bool) -> Option<String> {
+    fn of_mask(&self, provider: &dyn ServiceProvider, present: bool, done: bool) -> Option<String> {
         let name = &self.name;
         let action = if self.unmask_runtime.0 { "runtime unmasked" } else { "unmasked" };
         self.unmask.0.then(|| match (provider.masks().is_some(), present) {
@@ -89,7 +89,7 @@ impl Running {
         })
     }
 
-    fn stays_masked(&self, provider: &dyn Provider, machine: &dyn Probe) -> Result<bool> {
+    fn stays_masked(&self, provider: &dyn ServiceProvider, machine: &dyn Probe) -> Result<bool> {
         let Some(masks) = provider.masks() else { return Ok(false) };
         let removed = [self.unmask.0, self.unmask_runtime.0];
         for (runtime, removed) in [false, true].into_iter().zip(removed) {
@@ -171,7 +171,7 @@ impl State for Running {
                 Ok(verdict) => verdict,
                 Err(verdict) => verdict,
             },
-            (false, Some(enable)) => boot::set(provider, machine, name, enable, &how, Process::AsItWas)?,
+            (false, Some(enable)) => boot::set(provider, machine, name, enable, &how, ServiceProcess::AsItWas)?,
             (false, None) => Verdict::good(format!("The service {name} is already running")),
         };
         if plan.start && verdict.result == Some(true) {
@@ -208,7 +208,7 @@ impl Running {
     #[allow(clippy::result_large_err, reason = "both are verdicts")]
     fn start(
         &self,
-        provider: &dyn Provider,
+        provider: &dyn ServiceProvider,
         machine: &dyn System,
         how: &ServiceOptions,
     ) -> Result<std::result::Result<Verdict, Verdict>> {
@@ -228,7 +228,7 @@ impl Running {
     }
 
     /// An init script may end before its daemon is to be seen under its own name.
-    fn is_up(&self, provider: &dyn Provider, machine: &dyn System) -> Result<bool> {
+    fn is_up(&self, provider: &dyn ServiceProvider, machine: &dyn System) -> Result<bool> {
         let sig = self.sig.as_deref();
         for _ in 0..20 {
             if status(provider, machine, &self.name, sig)? {
@@ -244,7 +244,7 @@ impl Running {
 
     fn after_start(
         &self,
-        provider: &dyn Provider,
+        provider: &dyn ServiceProvider,
         machine: &dyn System,
         started: Verdict,
         boot: Option<bool>,
@@ -253,11 +253,13 @@ impl Running {
         let name = &self.name;
         let mut verdict = match (boot, request::enable(&self.enable)) {
             (Some(enable), _) => {
-                let set = boot::set(provider, machine, name, enable, how, Process::Running)?;
+                let set = boot::set(provider, machine, name, enable, how, ServiceProcess::Running)?;
                 let changes = if set.changes.is_empty() { started.changes } else { set.changes };
                 Verdict { result: set.result, comment: set.comment, changes, ..Verdict::default() }
             }
-            (None, Some(enable)) => Verdict { comment: boot::already(name, enable, Process::Running), ..started },
+            (None, Some(enable)) => {
+                Verdict { comment: boot::already(name, enable, ServiceProcess::Running), ..started }
+            }
             (None, None) => started,
         };
         if request::seconds(&self.init_delay).is_some() {

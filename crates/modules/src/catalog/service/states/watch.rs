@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Provider, ServiceAction, ServiceOptions, provider, status};
+use super::super::{ServiceAction, ServiceOptions, ServiceProvider, provider, status};
 use super::{request, touches};
 use crate::Result;
 use crate::catalog::Plan;
@@ -65,7 +65,7 @@ impl ServiceWatch<'_> {
 }
 
 impl WatchPlan {
-    pub fn apply(self, provider: &dyn Provider, machine: &dyn System) -> Result<Verdict> {
+    pub fn apply(self, provider: &dyn ServiceProvider, machine: &dyn System) -> Result<Verdict> {
         if self.act == ServiceAction::Start {
             // What is left of it goes first; that there is nothing left is well too.
             let _ = provider.act(machine, ServiceAction::Stop, &self.name, &ServiceOptions::default());
@@ -89,7 +89,7 @@ impl WatchPlan {
 
     /// Salt does not look: a service that ends right after its restart counts as restarted there. Only systemd knows
     /// better than the tool that has just said that it went well.
-    fn dies(&self, provider: &dyn Provider, machine: &dyn System) -> Result<bool> {
+    fn dies(&self, provider: &dyn ServiceProvider, machine: &dyn System) -> Result<bool> {
         Ok(provider.masks().is_some() && !provider.runs(machine, &self.name)?)
     }
 }

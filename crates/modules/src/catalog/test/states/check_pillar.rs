@@ -37,9 +37,9 @@ pub struct CheckPillar {
 }
 
 /// How Python names a kind, and what belongs to it.
-type Kind = (&'static str, fn(&Value) -> bool);
+type PythonType = (&'static str, fn(&Value) -> bool);
 
-const KINDS: [Kind; 6] = [
+const KINDS: [PythonType; 6] = [
     ("None", |_| true),
     ("<class 'bool'>", |value| matches!(value, Value::Bool(_))),
     ("<class 'int'>", |value| matches!(value, Value::Bool(_) | Value::Int(_) | Value::BigInt(_))),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_core::Value;
 
-use super::super::{Packages, Versions, output};
+use super::super::{PackageVersions, Packages, output};
 use super::{compare, own_architecture};
 use crate::Result;
 use crate::machine::Probe;
@@ -15,10 +15,10 @@ const JOURNAL: &str = "/var/lib/dpkg/updates";
 
 /// The database as it was when last read: forty steps that change nothing ask forty times. dpkg
 /// replaces the file as a whole, so that another one is known by its inode and times.
-static KNOWN: Mutex<Option<(Stamp, Arc<Packages>)>> = Mutex::new(None);
+static KNOWN: Mutex<Option<(FileStamp, Arc<Packages>)>> = Mutex::new(None);
 
 #[derive(PartialEq)]
-struct Stamp {
+struct FileStamp {
     inode: u64,
     device: u64,
     size: u64,
@@ -45,11 +45,11 @@ pub fn packages(machine: &dyn Probe) -> Result<Arc<Packages>> {
 }
 
 /// `None` where the file alone does not tell: dpkg runs, or was killed.
-fn stamp(machine: &dyn Probe) -> Option<Stamp> {
+fn stamp(machine: &dyn Probe) -> Option<FileStamp> {
     let journal = machine.list(Path::new(JOURNAL)).ok()?;
     let stat = machine.stat(Path::new(STATUS), true).ok()??;
     let (inode, device, size) = (stat.inode, stat.device, stat.size);
-    journal.is_empty().then_some(Stamp { inode, device, size, mtime: stat.mtime, ctime: stat.ctime })
+    journal.is_empty().then_some(FileStamp { inode, device, size, mtime: stat.mtime, ctime: stat.ctime })
 }
 
 fn read(machine: &dyn Probe, text: &str) -> Packages {
@@ -69,7 +69,8 @@ fn read(machine: &dyn Probe, text: &str) -> Packages {
         };
         kind.entry(name).or_default().push(version.to_owned());
     }
-    let sort = |all: &mut Versions| all.values_mut().for_each(|versions| versions.sort_by(|a, b| compare::dpkg(a, b)));
+    let sort =
+        |all: &mut PackageVersions| all.values_mut().for_each(|versions| versions.sort_by(|a, b| compare::dpkg(a, b)));
     sort(&mut packages.installed);
     sort(&mut packages.removed);
     sort(&mut packages.purge_desired);

@@ -15,8 +15,8 @@ use rocksalt_core::{Map, Value};
 
 use super::super::compare;
 use super::{
-    Archive, Foreseen, Options, Package, PackageTransaction, Packages, Provider, Report, Target, Verb, Versions,
-    command, failure, sound, sound_version,
+    Foreseen, Options, Package, PackageArchive, PackageOperation, PackageProvider, PackageTransaction, PackageVersions,
+    Packages, TransactionPackage, TransactionReport, command, failure, sound, sound_version,
 };
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
@@ -26,7 +26,7 @@ pub struct Apt;
 /// Where the lists are; it changes with each refresh.
 const LISTS: &str = "/var/lib/apt/lists";
 
-impl Provider for Apt {
+impl PackageProvider for Apt {
     fn name(&self) -> &'static str {
         "apt"
     }
@@ -60,7 +60,7 @@ impl Provider for Apt {
         Ok(policy.into_iter().filter_map(|(name, known)| Some((name, known.candidate?))).collect())
     }
 
-    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<Versions> {
+    fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
         let policy = policy::ask(machine, names, options)?;
         Ok(policy.into_iter().map(|(name, known)| (name, known.versions)).collect())
     }
@@ -71,7 +71,7 @@ impl Provider for Apt {
         options: &Options,
         everything: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        let verb = if everything { Verb::DistUpgrade } else { Verb::Upgrade };
+        let verb = if everything { PackageOperation::DistUpgrade } else { PackageOperation::Upgrade };
         let transaction =
             PackageTransaction { verb, targets: Vec::new(), downgrade: false, held: false, options: options.clone() };
         let found = simulate::ask(machine, &transaction)?;
@@ -83,13 +83,13 @@ impl Provider for Apt {
         machine: &dyn Probe,
         transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>> {
-        if transaction.verb == Verb::Download {
+        if transaction.verb == PackageOperation::Download {
             return Ok(Some(Ok(Vec::new())));
         }
         Ok(Some(simulate::ask(machine, transaction)?))
     }
 
-    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<Report> {
+    fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         run::execute(machine, &words(transaction)?, &transaction.options.env)
     }
 
@@ -110,10 +110,10 @@ impl Provider for Apt {
         stat(LISTS).filter(|_| any).map(|stat| stat.mtime)
     }
 
-    fn inspect(&self, machine: &dyn Probe, archive: &Archive) -> Result<Package> {
+    fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package> {
         let (place, stdin) = match archive {
-            Archive::Path(path) => (path.to_string_lossy().into_owned(), None),
-            Archive::Content(content) => ("-".to_owned(), Some(content.to_vec())),
+            PackageArchive::Path(path) => (path.to_string_lossy().into_owned(), None),
+            PackageArchive::Content(content) => ("-".to_owned(), Some(content.to_vec())),
         };
         let mut look = command(["dpkg-deb", "-f", &place, "Package", "Version", "Architecture"]);
         look.stdin = stdin;
@@ -200,7 +200,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
         Some(false) => add("--no-install-recommends"),
         None => {}
     }
-    if options.only_upgrade || (transaction.verb == Verb::Upgrade && !transaction.targets.is_empty()) {
+    if options.only_upgrade || (transaction.verb == PackageOperation::Upgrade && !transaction.targets.is_empty()) {
         add("--only-upgrade");
     }
     if options.skip_verify {
@@ -209,25 +209,27 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     if transaction.downgrade {
         add("--allow-downgrades");
     }
-    if transaction.verb == Verb::Reinstall {
+    if transaction.verb == PackageOperation::Reinstall {
         add("--reinstall");
     }
-    if transaction.verb == Verb::Download {
+    if transaction.verb == PackageOperation::Download {
         add("--download-only");
     }
-    if let Some(release) =
-        options.fromrepo.as_deref().filter(|_| !matches!(transaction.verb, Verb::Remove | Verb::Purge))
+    if let Some(release) = options
+        .fromrepo
+        .as_deref()
+        .filter(|_| !matches!(transaction.verb, PackageOperation::Remove | PackageOperation::Purge))
     {
         add("-t");
         add(sound(release)?);
     }
     add(match transaction.verb {
-        Verb::Install | Verb::Reinstall | Verb::Download => "install",
-        Verb::Remove => "remove",
-        Verb::Purge => "purge",
-        Verb::Upgrade if !transaction.targets.is_empty() => "install",
-        Verb::Upgrade => "upgrade",
-        Verb::DistUpgrade => "dist-upgrade",
+        PackageOperation::Install | PackageOperation::Reinstall | PackageOperation::Download => "install",
+        PackageOperation::Remove => "remove",
+        PackageOperation::Purge => "purge",
+        PackageOperation::Upgrade if !transaction.targets.is_empty() => "install",
+        PackageOperation::Upgrade => "upgrade",
+        PackageOperation::DistUpgrade => "dist-upgrade",
     });
     for target in &transaction.targets {
         words.push(target_word(target)?);
@@ -235,7 +237,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     Ok(words)
 }
 
-fn target_word(target: &Target) -> Result<String> {
+fn target_word(target: &TransactionPackage) -> Result<String> {
     if let Some(file) = &target.file {
         return Ok(file.to_string_lossy().into_owned());
     }

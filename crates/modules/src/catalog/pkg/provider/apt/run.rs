@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 
-use super::super::{Report, command, failure};
+use super::super::{TransactionReport, command, failure};
 use crate::machine::{Command, Output, System};
 use crate::{Error, Result};
 
@@ -11,19 +11,19 @@ const PATIENCE: f64 = 300.0;
 
 const PAUSE: f64 = 1.0;
 
-pub fn execute(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<Report> {
+pub fn execute(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<TransactionReport> {
     Ok(run(machine, argv, env)?.0)
 }
 
 /// How it went, and what it said if it went well.
-pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<(Report, String)> {
+pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<(TransactionReport, String)> {
     let transaction = quiet(argv, env);
     let limit = match machine.options().get("pkg.lock_timeout") {
         Some(Value::Int(seconds)) => *seconds as f64,
         Some(Value::Float(seconds)) => *seconds,
         _ => PATIENCE,
     };
-    let mut report = Report::default();
+    let mut report = TransactionReport::default();
     let mut waited = Waited::default();
     let mut repaired = false;
     loop {

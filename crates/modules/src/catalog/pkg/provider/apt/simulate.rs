@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{Foreseen, PackageTransaction, Verb, command, failure};
+use super::super::{Foreseen, PackageOperation, PackageTransaction, command, failure};
 use super::words;
 use crate::Result;
 use crate::machine::Probe;
@@ -25,7 +25,7 @@ pub fn ask(
         return Ok(Err(failure(&look, &output)));
     }
     let mut found: Vec<Foreseen> = output.text().lines().filter_map(read).collect();
-    if transaction.verb == Verb::Purge {
+    if transaction.verb == PackageOperation::Purge {
         for one in &mut found {
             // What goes with it is only removed, and leaves its configuration if it has any.
             one.purged = one.purged || (one.new.is_none() && !leaves_something(machine, &one.name));
