@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rocksalt_testkit::roster;
 pub use rocksalt_testkit::{
-    Bed, Entry, Host, Kind, Outcome, Quirk, Repository, Run, Scratch, Server, Spec, Started, Usage, password_of,
-    rocksalt_binary, say_skipped,
+    Bed, Host, HostKind, Outcome, Quirk, Repository, RepositoryServer, Run, Scratch, Spec, Started, TestbedEntry,
+    Usage, password_of, rocksalt_binary, say_skipped,
 };
 pub use serde_json::Value;
 
@@ -44,7 +44,7 @@ impl Fleet {
     }
 
     /// The same, with roster entries changed, each with its host's number.
-    pub fn start_with(specs: &[Spec], change: impl Fn(usize, Entry) -> Entry) -> Option<Fleet> {
+    pub fn start_with(specs: &[Spec], change: impl Fn(usize, TestbedEntry) -> TestbedEntry) -> Option<Fleet> {
         let bed = Bed::start_or_skip(specs)?;
         let scratch = Scratch::new().expect("a scratch directory");
         let fleet = Fleet { scratch, bed };
@@ -53,9 +53,10 @@ impl Fleet {
     }
 
     /// Writes the roster anew.
-    pub fn set_roster(&self, change: impl Fn(usize, Entry) -> Entry) {
+    pub fn set_roster(&self, change: impl Fn(usize, TestbedEntry) -> TestbedEntry) {
         let entries = self.bed.entries().expect("every host has an entry");
-        let entries: Vec<Entry> = entries.into_iter().zip(1..).map(|(entry, number)| change(number, entry)).collect();
+        let entries: Vec<TestbedEntry> =
+            entries.into_iter().zip(1..).map(|(entry, number)| change(number, entry)).collect();
         self.scratch.write("config/roster", &roster(&entries)).expect("the roster is written");
     }
 

@@ -17,7 +17,7 @@ pub struct Tree {
     pub files: BTreeMap<String, String>,
     /// Every directory, also an empty one, which git doesn't see.
     pub directories: BTreeSet<String>,
-    pub packages: Vec<Package>,
+    pub packages: Vec<WorkspaceCrate>,
     /// For each of [`GRAPHS`]: the names of all crates that are linked into it, itself included.
     pub graphs: BTreeMap<String, BTreeSet<String>>,
     /// The agents that have been built, with their sizes in bytes.
@@ -26,7 +26,7 @@ pub struct Tree {
 
 /// A crate of the workspace.
 #[derive(Debug, Default, Clone)]
-pub struct Package {
+pub struct WorkspaceCrate {
     pub name: String,
     pub description: String,
     /// Where its Cargo.toml is.
@@ -59,7 +59,7 @@ impl Tree {
     }
 }
 
-fn packages(metadata: &Value, root: &Path) -> Vec<Package> {
+fn packages(metadata: &Value, root: &Path) -> Vec<WorkspaceCrate> {
     let listed = metadata["packages"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let names: BTreeSet<String> = listed.iter().map(|package| text(&package["name"])).collect();
@@ -68,7 +68,7 @@ fn packages(metadata: &Value, root: &Path) -> Vec<Package> {
         let directory = manifest.parent().unwrap_or(root);
         let dependencies = package["dependencies"].as_array().cloned().unwrap_or_default();
         let shipped = dependencies.iter().filter(|one| one["kind"].as_str() != Some("dev"));
-        Package {
+        WorkspaceCrate {
             name: text(&package["name"]),
             description: text(&package["description"]),
             directory: relative(directory, root),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
-use rocksalt_daemon::serve::log::{self, Format, Lines, Settings};
+use rocksalt_daemon::serve::log::{self, EscapedLines, LogFormat, Settings};
 
 use crate::config::Config;
 use crate::environment::Environment;
@@ -70,8 +70,8 @@ impl DiagnosticsOptions {
             return Ok(());
         }
         let level = level.unwrap_or_else(|| "quiet".into());
-        let settings = Settings { format: Format::Text, level, file, file_level };
-        log::start_with(&settings, || Lines(AboveTheLine)).map_err(Failure::usage)
+        let settings = Settings { format: LogFormat::Text, level, file, file_level };
+        log::start_with(&settings, || EscapedLines(AboveTheLine)).map_err(Failure::usage)
     }
 }
 

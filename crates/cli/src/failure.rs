@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// What went wrong decides the exit code; scripts may rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The command line, the configuration or the roster; nothing was sent anywhere.
     Usage,
     /// A function failed on some target.
@@ -15,20 +15,20 @@ pub enum Kind {
     Interrupted,
 }
 
-impl Kind {
+impl FailureKind {
     pub fn code(self) -> u8 {
         match self {
-            Kind::Usage => 1,
-            Kind::Function => 2,
-            Kind::Unreached => 3,
-            Kind::Interrupted => 130,
+            FailureKind::Usage => 1,
+            FailureKind::Function => 2,
+            FailureKind::Unreached => 3,
+            FailureKind::Interrupted => 130,
         }
     }
 }
 
 #[derive(Debug)]
 pub struct Failure {
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// Empty if everything was printed already.
     pub text: String,
     pub hints: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Failure {
 
 impl Failure {
     pub fn usage(text: impl Into<String>) -> Failure {
-        Failure { kind: Kind::Usage, text: text.into(), hints: Vec::new() }
+        Failure { kind: FailureKind::Usage, text: text.into(), hints: Vec::new() }
     }
 
     /// With the whole chain of causes.
@@ -51,7 +51,7 @@ impl Failure {
     }
 
     /// Everything was printed already; only the exit code is left.
-    pub fn silent(kind: Kind) -> Failure {
+    pub fn silent(kind: FailureKind) -> Failure {
         Failure { kind, text: String::new(), hints: Vec::new() }
     }
 
@@ -72,16 +72,16 @@ impl Failure {
     }
 }
 
-impl From<rocksalt_core::link::Failure> for Failure {
-    fn from(failure: rocksalt_core::link::Failure) -> Failure {
+impl From<rocksalt_core::link::LinkFailure> for Failure {
+    fn from(failure: rocksalt_core::link::LinkFailure) -> Failure {
         let hints = failure.hint.into_iter().collect();
-        Failure { kind: Kind::Unreached, text: failure.text, hints }
+        Failure { kind: FailureKind::Unreached, text: failure.text, hints }
     }
 }
 
 impl From<rocksalt_core::Problem> for Failure {
     fn from(problem: rocksalt_core::Problem) -> Failure {
         let hints = problem.hint.into_iter().collect();
-        Failure { kind: Kind::Usage, text: problem.text, hints }
+        Failure { kind: FailureKind::Usage, text: problem.text, hints }
     }
 }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use rocksalt_core::{Value, json};
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub enum Format {
+pub enum GraphFormat {
     /// A line for each step, in order
     #[default]
     Text,
@@ -20,18 +20,18 @@ pub enum Format {
     Json,
 }
 
-pub fn draw(data: &Value, format: Format, why: bool) -> String {
-    let steps: Vec<Step<'_>> =
-        data.walk("steps", ":").and_then(Value::as_list).unwrap_or_default().iter().map(Step::read).collect();
+pub fn draw(data: &Value, format: GraphFormat, why: bool) -> String {
+    let steps: Vec<GraphStep<'_>> =
+        data.walk("steps", ":").and_then(Value::as_list).unwrap_or_default().iter().map(GraphStep::read).collect();
     match format {
-        Format::Json => json::compact(data),
-        Format::Text => text(&steps, why),
-        Format::Dot => dot(&steps, why),
-        Format::Mermaid => mermaid(&steps, why),
+        GraphFormat::Json => json::compact(data),
+        GraphFormat::Text => text(&steps, why),
+        GraphFormat::Dot => dot(&steps, why),
+        GraphFormat::Mermaid => mermaid(&steps, why),
     }
 }
 
-struct Step<'a> {
+struct GraphStep<'a> {
     id: &'a str,
     function: &'a str,
     name: &'a str,
@@ -39,14 +39,14 @@ struct Step<'a> {
     needs: Vec<(usize, &'a str)>,
 }
 
-impl<'a> Step<'a> {
-    fn read(value: &'a Value) -> Step<'a> {
+impl<'a> GraphStep<'a> {
+    fn read(value: &'a Value) -> GraphStep<'a> {
         let field = |key: &str| value.walk(key, ":").and_then(Value::as_str).unwrap_or_default();
         let needs = value.walk("needs", ":").and_then(Value::as_list).unwrap_or_default().iter().filter_map(|need| {
             let step = usize::try_from(need.walk("step", ":")?.as_i64()?).ok()?;
             Some((step, need.walk("why", ":")?.as_str()?))
         });
-        Step {
+        GraphStep {
             id: field("id"),
             function: field("function"),
             name: field("name"),
@@ -63,7 +63,7 @@ impl<'a> Step<'a> {
     }
 }
 
-fn text(steps: &[Step<'_>], why: bool) -> String {
+fn text(steps: &[GraphStep<'_>], why: bool) -> String {
     let width = steps.len().to_string().len();
     let mut text = String::new();
     for (number, step) in steps.iter().enumerate() {
@@ -80,7 +80,7 @@ fn text(steps: &[Step<'_>], why: bool) -> String {
     text.trim_end().to_owned()
 }
 
-fn dot(steps: &[Step<'_>], why: bool) -> String {
+fn dot(steps: &[GraphStep<'_>], why: bool) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = String::from("digraph states {\n  rankdir=LR;\n  node [shape=box];\n");
     for (number, step) in steps.iter().enumerate() {
@@ -95,7 +95,7 @@ fn dot(steps: &[Step<'_>], why: bool) -> String {
     text + "}"
 }
 
-fn mermaid(steps: &[Step<'_>], why: bool) -> String {
+fn mermaid(steps: &[GraphStep<'_>], why: bool) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "#quot;"));
     let mut text = String::from("graph LR\n");
     for (number, step) in steps.iter().enumerate() {
@@ -121,9 +121,9 @@ mod tests {
              {id: b, function: test.nop, name: n, sls: x, needs: [{step: 0, why: 'require: a'}]}]",
         )
         .expect("data");
-        assert!(draw(&data, Format::Text, true).contains("after 1: require: a"));
-        assert!(draw(&data, Format::Text, false).contains("after 1"));
-        assert!(draw(&data, Format::Dot, true).contains("s0 -> s1 [label=\"require: a\"];"));
-        assert!(draw(&data, Format::Mermaid, true).contains("s0 -->|\"require: a\"| s1"));
+        assert!(draw(&data, GraphFormat::Text, true).contains("after 1: require: a"));
+        assert!(draw(&data, GraphFormat::Text, false).contains("after 1"));
+        assert!(draw(&data, GraphFormat::Dot, true).contains("s0 -> s1 [label=\"require: a\"];"));
+        assert!(draw(&data, GraphFormat::Mermaid, true).contains("s0 -->|\"require: a\"| s1"));
     }
 }

@@ -14,10 +14,10 @@ use rocksalt_core::record::JobRecord;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::job_summary::JobSummary;
 use crate::output;
-use crate::printing::Printer;
+use crate::printing::ResultPrinter;
 use crate::progress_line::ProgressLine;
 
 /// Where the updates of a job come from.
@@ -44,7 +44,7 @@ pub async fn print_job(
     job: &JobRecord,
     mut updates: JobUpdates,
     control: &JobControl,
-    printer: &mut Printer,
+    printer: &mut ResultPrinter,
     not_in_roster: impl Fn(&str) -> String,
 ) -> Result<ExitCode, Failure> {
     let mut summary = JobSummary::of(job.targets.len() + job.missing.len());
@@ -63,7 +63,7 @@ async fn print_updates(
     control: &JobControl,
     targets: Vec<String>,
     summary: &mut JobSummary,
-    printer: &mut Printer,
+    printer: &mut ResultPrinter,
 ) -> Result<(), Failure> {
     let mut progress = ProgressLine::new(targets);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
@@ -101,7 +101,7 @@ async fn print_updates(
     ended
 }
 
-fn print_update(update: JobUpdate, progress: &mut ProgressLine, summary: &mut JobSummary, printer: &mut Printer) {
+fn print_update(update: JobUpdate, progress: &mut ProgressLine, summary: &mut JobSummary, printer: &mut ResultPrinter) {
     match update {
         JobUpdate::Begun { target } => progress.begun(&target),
         JobUpdate::Progress { target, bytes } => progress.progress(&target, &bytes),
@@ -156,7 +156,7 @@ impl JobUpdates {
                 let Ok(Some(mut spooled)) = spool.job(job) else {
                     let taken = Failure::usage(format!("the record of job {job} is gone: a daemon has taken it over"))
                         .hint(format!("`rocksalt jobs show {job}` asks the daemon"));
-                    let _ = sender.send(Err(Failure { kind: Kind::Unreached, ..taken })).await;
+                    let _ = sender.send(Err(Failure { kind: FailureKind::Unreached, ..taken })).await;
                     break;
                 };
                 spooled.add_lost();
@@ -181,7 +181,8 @@ impl JobUpdates {
 
 fn connection_lost(error: &rocksalt_client::Error, job: JobId) -> Failure {
     let failure = crate::daemon::refused(error);
-    Failure { kind: Kind::Unreached, ..failure }.hint(format!("the job goes on; `rocksalt jobs watch {job}` shows it"))
+    Failure { kind: FailureKind::Unreached, ..failure }
+        .hint(format!("the job goes on; `rocksalt jobs watch {job}` shows it"))
 }
 
 impl JobControl {

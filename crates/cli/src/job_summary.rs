@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use rocksalt_core::record::TargetOutcome;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 #[derive(Default)]
 pub struct JobSummary {
@@ -39,10 +39,10 @@ impl JobSummary {
     pub fn end(&self, human: bool) -> Result<ExitCode, Failure> {
         let left = self.left();
         let kind = match self {
-            JobSummary { interrupted: true, .. } => Kind::Interrupted,
-            JobSummary { unreached: 1.., .. } => Kind::Unreached,
-            JobSummary { failed: 1.., .. } | JobSummary { skipped: 1.., .. } => Kind::Function,
-            _ if left > 0 => Kind::Unreached,
+            JobSummary { interrupted: true, .. } => FailureKind::Interrupted,
+            JobSummary { unreached: 1.., .. } => FailureKind::Unreached,
+            JobSummary { failed: 1.., .. } | JobSummary { skipped: 1.., .. } => FailureKind::Function,
+            _ if left > 0 => FailureKind::Unreached,
             _ => return Ok(ExitCode::SUCCESS),
         };
         if human && self.total > 1 {

@@ -13,11 +13,11 @@ use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::jobs::{self, JobService, SelectedTargets, StartOptions, select_targets};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::select::Target;
+use rocksalt_controller::select::TargetQuery;
 use rocksalt_controller::spool::{Spool, SpoolRecords};
 use rocksalt_controller::{Controller, Receive};
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
+use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Roster;
@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::job_follower::{JobControl, JobUpdates, print_job};
 use crate::job_summary::JobSummary;
-use crate::printing::Printer;
+use crate::printing::ResultPrinter;
 use crate::progress_line::ProgressLine;
 use crate::{keeper, roster, times};
 
@@ -91,7 +91,7 @@ impl LocalController {
         if selected.is_empty() { Err(self.no_target(&selected.target)) } else { Ok(selected) }
     }
 
-    fn no_target(&self, target: &Target) -> Failure {
+    fn no_target(&self, target: &TargetQuery) -> Failure {
         let ids: Vec<&str> = self.controller.roster.entries.iter().map(|entry| entry.id.as_str()).collect();
         if ids.is_empty() {
             return Failure::usage("the roster has no targets").hint("add some to it, or use --host user@address");
@@ -125,7 +125,7 @@ impl LocalController {
     }
 
     /// Prints a job until it has ended; the exit code is the job's.
-    pub async fn print_job(&self, job: LocalJob, mut printer: Printer) -> Result<ExitCode, Failure> {
+    pub async fn print_job(&self, job: LocalJob, mut printer: ResultPrinter) -> Result<ExitCode, Failure> {
         let LocalJob { jobs, record, updates } = job;
         let control = JobControl::Local(jobs, record.id);
         let text = |id: &str| self.not_in_roster(id);
@@ -141,7 +141,7 @@ impl LocalController {
         &self,
         request: RunRequest,
         options: LocalJobOptions,
-        printer: Printer,
+        printer: ResultPrinter,
     ) -> Result<ExitCode, Failure> {
         let job = self.start_job(request, options).await?;
         self.print_job(job, printer).await
@@ -152,14 +152,14 @@ impl LocalController {
         &self,
         request: &RunRequest,
         result: &Return,
-        mut printer: Printer,
+        mut printer: ResultPrinter,
     ) -> Result<ExitCode, Failure> {
         let selected = self.select(request).await?;
         let total = selected.entries.len() + selected.unknown.len() + selected.missing.len();
         let mut summary = JobSummary::of(total);
         let unknown = selected.unknown.into_iter().map(|(entry, failure)| (entry.id, failure.into()));
         let missing = selected.missing.into_iter().map(|id| {
-            let failure = Unreached::new(Stage::Settings, self.not_in_roster(&id));
+            let failure = LinkFailure::new(Stage::Settings, self.not_in_roster(&id));
             (id, failure.into())
         });
         let answered = selected.entries.into_iter().map(|entry| (entry.id, TargetOutcome::Returned(result.clone())));

@@ -1,4 +1,4 @@
-//! How results are printed: the options, and [`Printer`].
+//! How results are printed: the options, and [`ResultPrinter`].
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,12 +43,12 @@ pub struct Printing {
 }
 
 impl Printing {
-    pub fn printer(&self, context: &Context) -> Result<Printer, Failure> {
+    pub fn printer(&self, context: &Context) -> Result<ResultPrinter, Failure> {
         self.printer_for(context, "")
     }
 
     /// The printer for a function's results: those of states are printed as such.
-    pub fn printer_for(&self, context: &Context, function: &str) -> Result<Printer, Failure> {
+    pub fn printer_for(&self, context: &Context, function: &str) -> Result<ResultPrinter, Failure> {
         let usual = if rocksalt_catalog::nature(function).runs_states { "highstate" } else { "nested" };
         let name = match (&self.out, context.common.json) {
             (Some(name), _) => name.clone(),
@@ -74,11 +74,11 @@ impl Printing {
         };
         // People read nested; programs read the rest, and must not find our remarks in it.
         let human = matches!(name.as_str(), "nested" | "highstate" | "table" | "txt");
-        Ok(Printer { outputter, style, together: self.together, file, human, results: Map::new() })
+        Ok(ResultPrinter { outputter, style, together: self.together, file, human, results: Map::new() })
     }
 }
 
-pub struct Printer {
+pub struct ResultPrinter {
     outputter: Box<dyn Outputter>,
     style: Style,
     together: bool,
@@ -88,7 +88,7 @@ pub struct Printer {
     results: Map,
 }
 
-impl Printer {
+impl ResultPrinter {
     pub fn one(&mut self, id: &str, value: Value, success: bool) {
         if self.together {
             self.results.insert(id, value);

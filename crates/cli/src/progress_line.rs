@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_millis(800);
 
 pub struct ProgressLine {
     /// Targets that are not done yet.
-    out: Vec<Target>,
+    out: Vec<PendingTarget>,
     total: usize,
     started: Instant,
     terminal: bool,
@@ -30,7 +30,7 @@ pub fn write_above(bytes: &[u8]) -> std::io::Result<()> {
     stderr.write_all(bytes)
 }
 
-struct Target {
+struct PendingTarget {
     id: String,
     /// When the call was sent.
     since: Option<Instant>,
@@ -46,7 +46,7 @@ impl ProgressLine {
 
     pub fn new(ids: Vec<String>) -> ProgressLine {
         let total = ids.len();
-        let out = ids.into_iter().map(|id| Target { id, since: None, progress: None }).collect();
+        let out = ids.into_iter().map(|id| PendingTarget { id, since: None, progress: None }).collect();
         ProgressLine { out, total, started: Instant::now(), terminal: ProgressLine::is_shown() }
     }
 
@@ -68,7 +68,7 @@ impl ProgressLine {
         }
     }
 
-    fn find(&mut self, id: &str) -> Option<&mut Target> {
+    fn find(&mut self, id: &str) -> Option<&mut PendingTarget> {
         self.out.iter_mut().find(|target| target.id == id)
     }
 
@@ -112,8 +112,8 @@ fn describe(progress: &Value) -> String {
     text.replace('\n', " ")
 }
 
-fn line(out: &[Target], total: usize, time: Duration, width: usize) -> String {
-    let seconds = |target: &Target| target.since.map(|since| since.elapsed().as_secs());
+fn line(out: &[PendingTarget], total: usize, time: Duration, width: usize) -> String {
+    let seconds = |target: &PendingTarget| target.since.map(|since| since.elapsed().as_secs());
     if let ([target], 1) = (out, total) {
         let progress = target.progress.as_deref().unwrap_or("waiting");
         let line = format!("{}: {progress}, {}s", target.id, time.as_secs());
@@ -146,8 +146,8 @@ fn line(out: &[Target], total: usize, time: Duration, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn target(id: String) -> Target {
-        Target { id, since: Some(Instant::now()), progress: None }
+    fn target(id: String) -> PendingTarget {
+        PendingTarget { id, since: Some(Instant::now()), progress: None }
     }
 
     #[test]

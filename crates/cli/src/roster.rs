@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_backends::roster::{self, Settings};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::{Secret, Value};
 
 use crate::config::Config;
@@ -88,7 +88,7 @@ pub fn is_missing(options: &Options, config: &Config, environment: &Environment)
         && !config.path("roster", environment).exists()
 }
 
-fn complete(entry: &mut Entry, options: &Options, password: Option<&Secret>, sudo: Option<&Secret>) {
+fn complete(entry: &mut RosterEntry, options: &Options, password: Option<&Secret>, sudo: Option<&Secret>) {
     if entry.password.is_none() {
         entry.password = password.cloned();
     }

@@ -7,22 +7,22 @@ use rocksalt_connect::links::LocalLinks;
 use rocksalt_connect::pool::{Limits, Pool};
 use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::link::Failure as Unreached;
+use rocksalt_core::link::LinkFailure;
 use rocksalt_core::record::TargetOutcome;
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::target::TargetKind;
 use rocksalt_core::{Call, Map, Return, Value, json, yaml};
 
 use crate::commands::Context;
 use crate::failure::Failure;
 use crate::local_controller::{LocalController, LocalJobOptions};
-use crate::printing::Printer;
+use crate::printing::ResultPrinter;
 use crate::prompt::Terminal;
 
 pub struct ThisMachine {
     pub local: LocalController,
-    pub entry: Entry,
+    pub entry: RosterEntry,
     /// Given in the place of its own.
     pub grains: Option<Map>,
 }
@@ -34,7 +34,7 @@ impl ThisMachine {
     /// `id` takes precedence over the configuration's, and that over the host name.
     pub fn open(context: &Context, id: Option<String>) -> Result<ThisMachine, Failure> {
         // Salt prints this machine's results under the name `local`, whatever its id.
-        let mut entry = Entry::new("local", "localhost");
+        let mut entry = RosterEntry::new("local", "localhost");
         entry.transport = "local".into();
         entry.origin = "this machine".into();
         let mine = context.config.values().iter().filter(|(key, _)| !NOT_MINE.contains(&&*key.to_string()));
@@ -58,7 +58,12 @@ impl ThisMachine {
     }
 
     /// Runs a call and prints its result.
-    pub async fn print_call(&self, call: &Call, options: JobOptions, printer: Printer) -> Result<ExitCode, Failure> {
+    pub async fn print_call(
+        &self,
+        call: &Call,
+        options: JobOptions,
+        printer: ResultPrinter,
+    ) -> Result<ExitCode, Failure> {
         self.local.run_job(RunRequest { options, ..self.request(call) }, self.job_options(), printer).await
     }
 
@@ -80,7 +85,7 @@ impl ThisMachine {
         match outcome {
             Some(TargetOutcome::Returned(result)) => Ok(result),
             Some(TargetOutcome::Unreached { stage, text, hint }) => {
-                Err(Unreached { hint, ..Unreached::new(stage, text) }.into())
+                Err(LinkFailure { hint, ..LinkFailure::new(stage, text) }.into())
             }
             Some(TargetOutcome::Skipped(why) | TargetOutcome::Lost(why)) => Err(Failure::usage(why)),
             None => Err(Failure::usage("there was no result")),

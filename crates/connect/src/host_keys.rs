@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use russh::keys::HashAlg;
 
 use crate::LocalUser;
 use crate::known_hosts::{KnownHosts, Marker, named};
-use crate::ssh_config::{self, Config, Query};
+use crate::ssh_config::{self, Query, SshConfig};
 
 /// The ssh configuration as it was when this was created.
 pub struct HostKeys {
     local_user: LocalUser,
-    config: Option<Config>,
+    config: Option<SshConfig>,
 }
 
 impl HostKeys {
@@ -21,13 +21,13 @@ impl HostKeys {
     }
 
     /// The SHA-256 fingerprint of each target's key as hexadecimal bytes with colons between; `None` where no key is recorded.
-    pub fn fingerprints(&self, entries: &[&Entry]) -> Vec<Option<String>> {
+    pub fn fingerprints(&self, entries: &[&RosterEntry]) -> Vec<Option<String>> {
         // Most targets share their known_hosts files.
         let mut read: Vec<(Vec<PathBuf>, KnownHosts)> = Vec::new();
         entries.iter().map(|entry| self.fingerprint(entry, &mut read)).collect()
     }
 
-    fn fingerprint(&self, entry: &Entry, read: &mut Vec<(Vec<PathBuf>, KnownHosts)>) -> Option<String> {
+    fn fingerprint(&self, entry: &RosterEntry, read: &mut Vec<(Vec<PathBuf>, KnownHosts)>) -> Option<String> {
         if entry.transport == "local" {
             return None;
         }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, Stage};
+use rocksalt_core::roster::RosterEntry;
 
 use crate::link::{Link, RequestChannel};
 use crate::pool::{LinkRequest, Pool};
@@ -19,27 +19,27 @@ pub trait Links: Send + Sync {
     /// A link to an agent of at least this kind: an open one, or a new one.
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         agent_kind: AgentKind,
         wipe: bool,
         progress: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure>;
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure>;
 
     /// The link to the small agent that the whole one replaced, while it still runs calls.
-    async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>>;
+    async fn secondary_agent(&self, entry: &RosterEntry) -> Option<Arc<dyn LinkHandle>>;
 
-    async fn list(&self) -> Result<Vec<Info>, Failure>;
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure>;
 
     /// Closes the links of these targets, or all if `targets` is empty; returns how many.
     ///
     /// With `wipe` the agents are removed from the targets too.
-    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure>;
+    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, LinkFailure>;
 }
 
 /// An open link, on which requests can be started.
 pub trait LinkHandle: Send + Sync {
     /// Starts a request. `user` names the user and the function, for `rocksalt links`.
-    fn open_channel(&self, user: &str) -> Result<RequestChannel, Failure>;
+    fn open_channel(&self, user: &str) -> Result<RequestChannel, LinkFailure>;
 }
 
 /// Links of this process; they close when it ends.
@@ -53,11 +53,11 @@ pub struct LocalLinks {
 impl Links for LocalLinks {
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         agent_kind: AgentKind,
         wipe: bool,
         progress: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         let request = LinkRequest {
             entry,
             prompt: &*self.prompt,
@@ -70,15 +70,15 @@ impl Links for LocalLinks {
         Ok(Arc::new(LocalLinkHandle(link)))
     }
 
-    async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, entry: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         self.pool.secondary_agent(entry).await.map(|link| Arc::new(LocalLinkHandle(link)) as Arc<dyn LinkHandle>)
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         Ok(self.pool.list())
     }
 
-    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure> {
+    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, LinkFailure> {
         Ok(self.pool.close(|info| targets.is_empty() || targets.contains(&info.target), wipe).await)
     }
 }
@@ -86,7 +86,7 @@ impl Links for LocalLinks {
 struct LocalLinkHandle(Arc<Link>);
 
 impl LinkHandle for LocalLinkHandle {
-    fn open_channel(&self, user: &str) -> Result<RequestChannel, Failure> {
+    fn open_channel(&self, user: &str) -> Result<RequestChannel, LinkFailure> {
         self.0.open_channel(user)
     }
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, LinkKey, Stage};
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::secret::Secret;
 use tokio::sync::Semaphore;
 
@@ -42,7 +42,7 @@ impl Default for Limits {
 
 /// Which link is needed, and how to make it.
 pub struct LinkRequest<'a> {
-    pub entry: &'a Entry,
+    pub entry: &'a RosterEntry,
     pub prompt: &'a dyn Prompt,
     pub agent_socket: Option<&'a Path>,
     /// The least agent that is sufficient.
@@ -61,7 +61,7 @@ pub struct Pool {
     transports: HashMap<&'static str, Box<dyn Transport>>,
     connecting: Semaphore,
     uploading: Semaphore,
-    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    slots: Mutex<HashMap<LinkKey, Arc<Slot>>>,
 }
 
 /// The task that makes the link holds the lock; the others wait and then find the link.
@@ -99,7 +99,7 @@ impl Pool {
     }
 
     /// The link of an entry: an open one, or a new one.
-    pub async fn link(&self, request: &LinkRequest<'_>) -> Result<Arc<Link>, Failure> {
+    pub async fn link(&self, request: &LinkRequest<'_>) -> Result<Arc<Link>, LinkFailure> {
         let transport = self.transport(&request.entry.transport)?;
         let key = transport.key(request.entry);
         let slot = self.slot(&key)?;
@@ -143,7 +143,7 @@ impl Pool {
     }
 
     /// The link to the small agent that the whole one replaced, while it still runs calls.
-    pub async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<Link>> {
+    pub async fn secondary_agent(&self, entry: &RosterEntry) -> Option<Arc<Link>> {
         let key = self.transport(&entry.transport).ok()?.key(entry);
         let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()?;
         let state = slot.lock().await;
@@ -180,7 +180,7 @@ impl Pool {
 
     /// Closes links concurrently, since each may take a moment.
     async fn close_links(&self, links: Vec<(Arc<Link>, Option<Arc<Link>>)>, wipe: bool) {
-        let keys: Vec<Key> = links.iter().map(|(link, _)| link.key().clone()).collect();
+        let keys: Vec<LinkKey> = links.iter().map(|(link, _)| link.key().clone()).collect();
         let close = |(link, secondary): (Arc<Link>, Option<Arc<Link>>)| async move {
             // The secondary agent first: both use the same login.
             if let Some(secondary) = secondary {
@@ -207,24 +207,27 @@ impl Pool {
         known.filter_map(|state| Some((state.link.clone()?, state.secondary()))).collect()
     }
 
-    fn transport(&self, name: &str) -> Result<&dyn Transport, Failure> {
+    fn transport(&self, name: &str) -> Result<&dyn Transport, LinkFailure> {
         match self.transports.get(name) {
             Some(transport) => Ok(&**transport),
             None => Err(transport::unknown(name)),
         }
     }
 
-    fn slot(&self, key: &Key) -> Result<Arc<Slot>, Failure> {
+    fn slot(&self, key: &LinkKey) -> Result<Arc<Slot>, LinkFailure> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if slots.len() >= self.limits.open && !slots.contains_key(key) {
-            return Err(Failure::new(Stage::Settings, format!("{} links are open, which is the limit", slots.len()))
-                .hint("close some with `rocksalt links close`, or raise `links_max` in the configuration"));
+            return Err(LinkFailure::new(
+                Stage::Settings,
+                format!("{} links are open, which is the limit", slots.len()),
+            )
+            .hint("close some with `rocksalt links close`, or raise `links_max` in the configuration"));
         }
         Ok(Arc::clone(slots.entry(key.clone()).or_default()))
     }
 
     /// Drops an empty slot, so that hosts that never answer don't accumulate.
-    fn remove_if_empty(&self, key: &Key, slot: &Arc<Slot>) {
+    fn remove_if_empty(&self, key: &LinkKey, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         // Two: the map's and the caller's. More means that another task waits for the slot.
         if Arc::strong_count(slot) <= 2 && slot.try_lock().is_ok_and(|state| state.link.is_none()) {
@@ -235,9 +238,9 @@ impl Pool {
     async fn connect(
         &self,
         transport: &dyn Transport,
-        key: Key,
+        key: LinkKey,
         request: &LinkRequest<'_>,
-    ) -> Result<Arc<Link>, Failure> {
+    ) -> Result<Arc<Link>, LinkFailure> {
         let mut attempt = 0;
         let session = loop {
             let permit = self.connecting.acquire().await;
@@ -256,7 +259,7 @@ impl Pool {
                 }
                 Err(failure) if attempt > 0 => {
                     let text = format!("{} (tried {} times)", failure.text, attempt + 1);
-                    return Err(Failure { text, ..failure });
+                    return Err(LinkFailure { text, ..failure });
                 }
                 Err(failure) => return Err(failure),
             }
@@ -273,18 +276,18 @@ impl Pool {
     }
 
     /// Starts the whole agent over the login of the small one.
-    async fn replace_small(&self, small: &Link, request: &LinkRequest<'_>) -> Result<Arc<Link>, Failure> {
+    async fn replace_small(&self, small: &Link, request: &LinkRequest<'_>) -> Result<Arc<Link>, LinkFailure> {
         let prompt = CachedPassword { password: small.password(), prompt: request.prompt };
         self.start_agent(small.key().clone(), Arc::clone(small.session()), &prompt, request).await
     }
 
     async fn start_agent(
         &self,
-        key: Key,
+        key: LinkKey,
         session: Arc<dyn LoginSession>,
         prompt: &dyn Prompt,
         request: &LinkRequest<'_>,
-    ) -> Result<Arc<Link>, Failure> {
+    ) -> Result<Arc<Link>, LinkFailure> {
         let options = bootstrap::Options {
             entry: request.entry,
             agents: &self.agents,

@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 
 /// All addresses of a name, in the order to try them.
-pub async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+pub async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, LinkFailure> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -16,7 +16,8 @@ pub async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> 
         tokio::net::lookup_host((host, port)).await.map(Iterator::collect).map_err(|error| error.to_string())
     };
     let failure = |text: String| {
-        Failure::new(Stage::Resolve, text).hint("is the name right? an address can be given as `host` in the roster")
+        LinkFailure::new(Stage::Resolve, text)
+            .hint("is the name right? an address can be given as `host` in the roster")
     };
     match found {
         Ok(addresses) if addresses.is_empty() => Err(failure(format!("'{host}' has no address"))),

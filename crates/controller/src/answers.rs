@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rocksalt_backends::files::TreePath;
-use rocksalt_connect::link::{Answers, NoAnswers, Upload};
+use rocksalt_connect::link::{Answers, IncomingStream, NoAnswers};
 use rocksalt_core::call::{Problem, ProblemKind, STEP_OUTPUTS};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::job_update::JobUpdate;
@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use crate::Controller;
 use crate::execution::{CancelSignal, ExecutionOptions, TargetCall};
 use crate::pillar::PillarRequest;
-use crate::select::Target;
+use crate::select::TargetQuery;
 use crate::tree::{self, failed};
 
 /// Answers the questions of one target's call.
@@ -90,7 +90,7 @@ impl Answers for TargetAnswers {
         }
     }
 
-    async fn receive(&self, ask: Ask, upload: Upload) -> Result<Value, Problem> {
+    async fn receive(&self, ask: Ask, upload: IncomingStream) -> Result<Value, Problem> {
         let Ask::Push { path, size } = ask else { return Err(Problem::new(ProblemKind::Failed, "that is no file")) };
         let Some(receive) = &self.controller.receive else {
             return Err(Problem::new(ProblemKind::Refused, "this controller takes no files from targets")
@@ -120,7 +120,7 @@ impl TargetAnswers {
         }
         let refuse = |error: rocksalt_core::target::Error| Problem::new(ProblemKind::Arguments, error.to_string());
         let kind = TargetKind::from_name(kind).map_err(refuse)?;
-        let target = Target { kind, text: target, delimiter: ":".into() };
+        let target = TargetQuery { kind, text: target, delimiter: ":".into() };
         let selection = self.controller.select(&target).await.map_err(refuse)?;
         let options = ExecutionOptions {
             timeout: Some(Duration::from_secs(u64::from(seconds.clamp(1, 3600)))),
@@ -203,7 +203,7 @@ fn is_too_large(event: &Event) -> bool {
 }
 
 /// Writes an upload to a temporary file, and renames it when it is complete.
-pub async fn store(mut upload: Upload, place: PathBuf, most: u64) -> Result<Value, Problem> {
+pub async fn store(mut upload: IncomingStream, place: PathBuf, most: u64) -> Result<Value, Problem> {
     let fault = |error: std::io::Error| Problem::new(ProblemKind::Failed, format!("can't store it: {error}"));
     let directory = place.parent().map(PathBuf::from).unwrap_or_default();
     let mut builder = tokio::fs::DirBuilder::new();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_catalog::nature;
-use rocksalt_connect::link::{Answers, Receipt, Request};
+use rocksalt_connect::link::{Answers, LinkRequest, Receipt};
 use rocksalt_connect::log::target_span;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::Stream;
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, Event, JobId, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -26,7 +26,7 @@ use crate::{Controller, secondary_agent};
 pub struct Execution {
     pub job: JobId,
     pub call: Call,
-    pub targets: Vec<Entry>,
+    pub targets: Vec<RosterEntry>,
     pub options: ExecutionOptions,
 }
 
@@ -53,7 +53,7 @@ pub struct ExecutionOptions {
 }
 
 /// Makes the answers to what a target's function asks.
-pub type AnswersFor = dyn Fn(&Entry) -> Arc<dyn Answers> + Send + Sync;
+pub type AnswersFor = dyn Fn(&RosterEntry) -> Arc<dyn Answers> + Send + Sync;
 
 /// Cancels a job; every clone does.
 #[derive(Clone)]
@@ -126,7 +126,7 @@ impl Controller {
     ) {
         let Execution { job, call, targets, options } = execution;
         let width = options.batch.unwrap_or(targets.len()).max(1);
-        let mut waiting: VecDeque<Entry> = targets.into();
+        let mut waiting: VecDeque<RosterEntry> = targets.into();
         let mut running = JoinSet::new();
         let mut skip = None;
         loop {
@@ -182,7 +182,7 @@ impl Controller {
     ) -> Arc<AnswersFor> {
         let targets: Arc<[String]> = job.targets.iter().cloned().collect();
         let (controller, job, updates) = (Arc::clone(self), job.id, updates.clone());
-        Arc::new(move |entry: &Entry| {
+        Arc::new(move |entry: &RosterEntry| {
             Arc::new(TargetAnswers {
                 controller: Arc::clone(&controller),
                 source: entry.id.clone(),
@@ -194,7 +194,7 @@ impl Controller {
         })
     }
 
-    async fn call_within_limit(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
+    async fn call_within_limit(&self, entry: &RosterEntry, work: TargetCall<'_>) -> TargetOutcome {
         let limit = work.options.timeout;
         let working = self.through_reboots(entry, work);
         match limit {
@@ -208,7 +208,7 @@ impl Controller {
     }
 
     /// One call on one target.
-    pub(crate) async fn call(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
+    pub(crate) async fn call(&self, entry: &RosterEntry, work: TargetCall<'_>) -> TargetOutcome {
         let TargetCall { mut call, options, answers, updates, cancel_signal } = work;
         call.target.clone_from(&entry.id);
         call.options.clone_from(&self.options);
@@ -229,7 +229,7 @@ impl Controller {
         let about_jobs = secondary_agent::is_about_jobs(&call.function).then(|| call.clone());
         let kept = call.job.filter(|_| call.keep);
         tracing::debug!(function = call.function, keep = call.keep, "sends the call");
-        let mut request = Request::start(port, call, answers);
+        let mut request = LinkRequest::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
             let (target, bytes) = (entry.id.clone(), bytes.to_vec());
             let _ = updates.send(match stream {
@@ -260,14 +260,14 @@ impl Controller {
     }
 
     /// Cancels a call that took too long. A target that does not answer the cancel either counts as unreachable.
-    async fn give_up(&self, entry: &Entry, request: Request, limit: Duration) -> TargetOutcome {
+    async fn give_up(&self, entry: &RosterEntry, request: LinkRequest, limit: Duration) -> TargetOutcome {
         if cancel(request).await.is_some() {
             return TargetOutcome::Returned(timed_out(limit));
         }
         // The next command must connect again instead of waiting on a dead link.
         let _ = self.links.close(std::slice::from_ref(&entry.id), false).await;
         let text = format!("no answer within {} seconds, nor to the cancel that followed", limit.as_secs_f64());
-        Failure::new(Stage::Link, text).hint("the network is cut, or the target hangs").into()
+        LinkFailure::new(Stage::Link, text).hint("the network is cut, or the target hangs").into()
     }
 }
 
@@ -286,10 +286,10 @@ fn log_outcome(outcome: &TargetOutcome) {
 
 /// Cancels or kills a call, and waits a moment for its result.
 async fn stop(
-    request: &mut Request,
+    request: &mut LinkRequest,
     cancel_signal: &CancelSignal,
     options: &ExecutionOptions,
-) -> Result<Return, Failure> {
+) -> Result<Return, LinkFailure> {
     let mut kill = cancel_signal.is_killed();
     let mut output = |_: Stream, _: &[u8]| {};
     loop {
@@ -315,7 +315,7 @@ const MOMENT: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Cancels a call and waits a moment for its result; `None` if there is none.
-async fn cancel(mut request: Request) -> Option<Return> {
+async fn cancel(mut request: LinkRequest) -> Option<Return> {
     request.cancel();
     timeout(MOMENT, request.finish(&mut |_, _| {})).await.ok()?.ok()
 }

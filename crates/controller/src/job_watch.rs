@@ -134,15 +134,15 @@ impl JobWatcher {
                 continue;
             };
             match position.look() {
-                Look::Update(update) => {
+                NextUpdate::Update(update) => {
                     // Cloned once for each watcher: they send it over a wire anyhow.
                     self.page.push_back(JobUpdate::clone(&update));
                 }
-                Look::Behind { begun } => {
+                NextUpdate::Behind { begun } => {
                     self.page.extend(self.ledger.returns(self.job).await?.into_iter().map(JobUpdate::Done));
                     self.page.extend(begun.into_iter().map(|target| JobUpdate::Begun { target }));
                 }
-                Look::Nothing => {
+                NextUpdate::Nothing => {
                     if position.count.changed().await.is_err() {
                         self.position = None;
                     }
@@ -187,7 +187,7 @@ impl JobWatcher {
     }
 }
 
-enum Look {
+enum NextUpdate {
     Update(Arc<JobUpdate>),
     /// Some were forgotten before they were read.
     Behind {
@@ -197,20 +197,20 @@ enum Look {
 }
 
 impl LogPosition {
-    fn look(&mut self) -> Look {
+    fn look(&mut self) -> NextUpdate {
         // Marked as seen before looking: what comes after the look wakes us.
         self.count.borrow_and_update();
         let buffer = self.log.buffer();
         if self.next < buffer.dropped {
             self.next = buffer.dropped;
-            return Look::Behind { begun: buffer.begun.clone() };
+            return NextUpdate::Behind { begun: buffer.begun.clone() };
         }
         match buffer.updates.get((self.next - buffer.dropped) as usize) {
             Some((update, _)) => {
                 self.next += 1;
-                Look::Update(Arc::clone(update))
+                NextUpdate::Update(Arc::clone(update))
             }
-            None => Look::Nothing,
+            None => NextUpdate::Nothing,
         }
     }
 }

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rocksalt_backends::files::{self, FileBackend};
 use rocksalt_backends::pillar::{DirectoryCompiler, ExternalPillars, PillarTarget};
-use rocksalt_connect::link::{Answers, Request, Upload};
+use rocksalt_connect::link::{Answers, IncomingStream, LinkRequest};
 use rocksalt_connect::links::Links;
 use rocksalt_core::call::{COMPILE_PILLAR, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::link::AgentKind;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, Map, Value};
 use tokio::sync::mpsc;
 
@@ -88,14 +88,14 @@ impl Compiler {
         call.options = options;
         call.target.clone_from(&answers.id);
         call.grains = Some(wanted.grains);
-        let mut entry = Entry::new("pillar", "localhost");
+        let mut entry = RosterEntry::new("pillar", "localhost");
         entry.transport = "local".into();
-        let failed = |failure: rocksalt_core::link::Failure| {
+        let failed = |failure: rocksalt_core::link::LinkFailure| {
             Problem::new(ProblemKind::Failed, format!("the pillar could not be compiled: {}", failure.text))
         };
         let line = self.links.open(&entry, AgentKind::Whole, false, None).await.map_err(failed)?;
         let port = line.open_channel("the pillar").map_err(failed)?;
-        let result = Request::start(port, call, Arc::new(answers)).finish(&mut |_, _| {}).await.map_err(failed)?;
+        let result = LinkRequest::start(port, call, Arc::new(answers)).finish(&mut |_, _| {}).await.map_err(failed)?;
         let mut answer = match (result.problem, result.value) {
             (Some(problem), _) => return Err(problem),
             (None, Value::Map(answer)) => answer,
@@ -182,7 +182,7 @@ impl Answers for PillarAnswers {
         }
     }
 
-    async fn receive(&self, ask: Ask, _: Upload) -> Result<Value, Problem> {
+    async fn receive(&self, ask: Ask, _: IncomingStream) -> Result<Value, Problem> {
         self.answer(ask).await
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rocksalt_core::call::{Problem, ProblemKind, RESUME, Return};
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::record::TargetOutcome;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -23,7 +23,7 @@ const MOST: f64 = 86_400.0;
 
 impl Controller {
     /// A call on a target, resumed after each reboot that the target announces.
-    pub(crate) async fn through_reboots(&self, entry: &Entry, work: TargetCall<'_>) -> TargetOutcome {
+    pub(crate) async fn through_reboots(&self, entry: &RosterEntry, work: TargetCall<'_>) -> TargetOutcome {
         let (call, options, answers, updates, cancel_signal) =
             (work.call.clone(), work.options, work.answers.clone(), work.updates, work.cancel_signal);
         let mut outcome = self.call(entry, work).await;
@@ -49,7 +49,7 @@ impl Controller {
     /// Returns when the target is up again and has found its journal; an `Err` is the outcome otherwise.
     async fn wait_for_reboot<'w>(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         announced: &RebootAnnouncement,
         again: &impl Fn(Map) -> TargetCall<'w>,
     ) -> Result<(), TargetOutcome> {

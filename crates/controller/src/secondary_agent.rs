@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::link::{NoAnswers, Request};
+use rocksalt_connect::link::{LinkRequest, NoAnswers};
 use rocksalt_core::call::Return;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, Value};
 use tokio::time::timeout;
 
@@ -20,10 +20,10 @@ pub fn is_about_jobs(function: &str) -> bool {
 
 impl Controller {
     /// Asks the small agent too, if it still runs, and adds its answer.
-    pub(crate) async fn add_secondary_agent(&self, entry: &Entry, call: Call, user: &str, result: &mut Return) {
+    pub(crate) async fn add_secondary_agent(&self, entry: &RosterEntry, call: Call, user: &str, result: &mut Return) {
         let Some(line) = self.links.secondary_agent(entry).await else { return };
         let Ok(port) = line.open_channel(user) else { return };
-        let mut request = Request::start(port, call, Arc::new(NoAnswers));
+        let mut request = LinkRequest::start(port, call, Arc::new(NoAnswers));
         if let Ok(Ok(other)) = timeout(PATIENCE, request.finish(&mut |_, _| {})).await
             && other.problem.is_none()
         {

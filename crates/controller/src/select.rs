@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rocksalt_connect::link::{NoAnswers, Request};
+use rocksalt_connect::link::{LinkRequest, NoAnswers};
 use rocksalt_connect::log::target_span;
-use rocksalt_core::link::{AgentKind, Failure};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{AgentKind, LinkFailure};
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::target::{self, Subject, TargetExpression, TargetKind, address, addresses_in};
 use rocksalt_core::{Call, Map, Value};
 use tokio::task::JoinSet;
@@ -16,7 +16,7 @@ use crate::Controller;
 
 /// A target as a user wrote it.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct TargetQuery {
     pub kind: TargetKind,
     pub text: String,
     pub delimiter: String,
@@ -25,14 +25,14 @@ pub struct Target {
 /// The targets, and those that could not be asked.
 #[derive(Default)]
 pub struct Selection {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RosterEntry>,
     /// Targets whose grains are not known and that could not be reached.
-    pub unknown: Vec<(Entry, Failure)>,
+    pub unknown: Vec<(RosterEntry, LinkFailure)>,
 }
 
 impl Controller {
     /// In the roster's order. Asks targets for their grains where the expression needs them.
-    pub async fn select(&self, target: &Target) -> Result<Selection, target::Error> {
+    pub async fn select(&self, target: &TargetQuery) -> Result<Selection, target::Error> {
         let expression = TargetExpression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
         let mut selection = Selection::default();
         let grains = match expression.needs_grains() {
@@ -50,7 +50,7 @@ impl Controller {
     }
 
     /// The grains of every target of the roster; `None` where they can't be had.
-    async fn all_grains(&self, unknown: &mut Vec<(Entry, Failure)>) -> Vec<Option<Map>> {
+    async fn all_grains(&self, unknown: &mut Vec<(RosterEntry, LinkFailure)>) -> Vec<Option<Map>> {
         let mut all: Vec<Option<Map>> =
             self.roster.entries.iter().map(|entry| self.grains_cache.grains(&entry.id)).collect();
         let mut asking = JoinSet::new();
@@ -62,7 +62,7 @@ impl Controller {
                     let line = links.open(&entry, AgentKind::Whole, false, None).await?;
                     let (target, options) = (entry.id.clone(), entry.options.clone());
                     let call = Call { target, options, ..Call::new("grains.items") };
-                    let mut request = Request::start(line.open_channel("targeting")?, call, Arc::new(NoAnswers));
+                    let mut request = LinkRequest::start(line.open_channel("targeting")?, call, Arc::new(NoAnswers));
                     request.finish(&mut |_, _| {}).await
                 };
                 let result = grains.await;
@@ -87,7 +87,7 @@ impl Controller {
 }
 
 struct TargetSubject<'a> {
-    entry: &'a Entry,
+    entry: &'a RosterEntry,
     grains: Map,
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use minicbor::{Decode, Encode};
 
 use crate::frame::{Message, RequestId};
-use crate::link::{AgentKind, Failure, Info, Stage};
+use crate::link::{AgentKind, Info, LinkFailure, Stage};
 use crate::log::{LogLevel, LogRecord};
-use crate::roster::Entry;
+use crate::roster::RosterEntry;
 use crate::secret::{Secret, sealed};
 
 /// From a command to the keeper.
@@ -28,7 +28,7 @@ pub enum ToKeeper {
         #[n(0)]
         ticket: u32,
         #[n(1)]
-        entry: Box<Entry>,
+        entry: Box<RosterEntry>,
         #[n(2)]
         wipe: bool,
         /// Report each stage.
@@ -95,7 +95,7 @@ pub enum ToKeeper {
         #[n(0)]
         ticket: u32,
         #[n(1)]
-        entry: Box<Entry>,
+        entry: Box<RosterEntry>,
     },
 }
 
@@ -117,7 +117,7 @@ pub enum FromKeeper {
         #[n(0)]
         ticket: u32,
         #[n(1)]
-        failure: Failure,
+        failure: LinkFailure,
     },
     #[n(3)]
     Reached {
@@ -149,7 +149,7 @@ pub enum FromKeeper {
         #[n(0)]
         channel: u32,
         #[n(1)]
-        failure: Failure,
+        failure: LinkFailure,
     },
     #[n(6)]
     Links {

@@ -6,7 +6,7 @@ use minicbor::{Decode, Encode};
 
 /// By this a link is found again: it's made once, and then used by whoever names the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
-pub struct Key {
+pub struct LinkKey {
     #[n(0)]
     pub transport: String,
     #[n(1)]
@@ -20,7 +20,7 @@ pub struct Key {
     pub escalated: String,
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for LinkKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}@{}:{}", self.transport, self.user, self.address, self.port)?;
         if self.escalated.is_empty() { Ok(()) } else { write!(f, "+{}", self.escalated) }
@@ -127,7 +127,7 @@ impl Stage {
 /// Nothing was run on the target, except where the stage is `Link`.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode, thiserror::Error)]
 #[error("{text}")]
-pub struct Failure {
+pub struct LinkFailure {
     #[n(0)]
     pub stage: Stage,
     #[n(1)]
@@ -140,19 +140,19 @@ pub struct Failure {
     pub busy: bool,
 }
 
-impl Failure {
-    pub fn new(stage: Stage, text: impl Into<String>) -> Failure {
-        Failure { stage, text: text.into(), hint: None, busy: false }
+impl LinkFailure {
+    pub fn new(stage: Stage, text: impl Into<String>) -> LinkFailure {
+        LinkFailure { stage, text: text.into(), hint: None, busy: false }
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+    pub fn hint(mut self, hint: impl Into<String>) -> LinkFailure {
         self.hint = Some(hint.into());
         self
     }
 
     #[must_use]
-    pub fn busy(mut self) -> Failure {
+    pub fn busy(mut self) -> LinkFailure {
         self.busy = true;
         self
     }
@@ -162,7 +162,7 @@ impl Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Info {
     #[n(0)]
-    pub key: Key,
+    pub key: LinkKey,
     /// The target's id.
     #[n(1)]
     pub target: String,

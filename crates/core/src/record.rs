@@ -6,7 +6,7 @@ use crate::call::Return;
 use crate::event::Event;
 use crate::job_id::JobId;
 use crate::job_options::JobOptions;
-use crate::link::{Failure, Stage};
+use crate::link::{LinkFailure, Stage};
 use crate::masking;
 use crate::request::RunRequest;
 use crate::value::{Map, Value};
@@ -179,8 +179,8 @@ impl TargetOutcome {
     }
 }
 
-impl From<Failure> for TargetOutcome {
-    fn from(failure: Failure) -> TargetOutcome {
+impl From<LinkFailure> for TargetOutcome {
+    fn from(failure: LinkFailure) -> TargetOutcome {
         TargetOutcome::Unreached { stage: failure.stage, text: failure.text, hint: failure.hint }
     }
 }
@@ -273,7 +273,7 @@ mod tests {
         bytes[0] = 0x8e;
         let read: JobRecord = minicbor::decode(&bytes).expect("decoded");
         assert_eq!((read.options, read.delimiter), (JobOptions::default(), None));
-        let outcome: TargetOutcome = Failure::new(Stage::HostKey, "changed").into();
+        let outcome: TargetOutcome = LinkFailure::new(Stage::HostKey, "changed").into();
         let stored = minicbor::to_vec(&outcome).expect("encoded");
         assert!(stored.windows(8).any(|part| part == b"host key"));
         assert_eq!(minicbor::decode::<TargetOutcome>(&stored).expect("decoded"), outcome);

@@ -1,4 +1,4 @@
-//! [`Entry`]: a target as its roster describes it.
+//! [`RosterEntry`]: a target as its roster describes it.
 
 use std::path::PathBuf;
 
@@ -11,20 +11,20 @@ use crate::value::Map;
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     /// In the order of the source; ids differ.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RosterEntry>,
     /// A group's name and the target expression it stands for, in compound form.
     pub nodegroups: Vec<(String, String)>,
 }
 
 impl Roster {
-    pub fn get(&self, id: &str) -> Option<&Entry> {
+    pub fn get(&self, id: &str) -> Option<&RosterEntry> {
         self.entries.iter().find(|entry| entry.id == id)
     }
 }
 
 /// How to reach one target. What is `None` is left to `~/.ssh/config` and the defaults.
 #[derive(Clone, Debug, Encode, Decode)]
-pub struct Entry {
+pub struct RosterEntry {
     #[n(0)]
     pub id: String,
     /// A name or an address.
@@ -116,9 +116,9 @@ impl Method {
     }
 }
 
-impl Entry {
-    pub fn new(id: impl Into<String>, host: impl Into<String>) -> Entry {
-        Entry {
+impl RosterEntry {
+    pub fn new(id: impl Into<String>, host: impl Into<String>) -> RosterEntry {
+        RosterEntry {
             id: id.into(),
             host: host.into(),
             port: None,

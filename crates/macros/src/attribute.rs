@@ -9,7 +9,7 @@ use syn::{Error, Expr, Ident, LitStr, Path, Result, Token, Type, parenthesized};
 struct Word {
     name: Ident,
     texts: Vec<LitStr>,
-    call: Option<Call>,
+    call: Option<CallClause>,
 }
 
 impl Parse for Word {
@@ -22,20 +22,20 @@ impl Parse for Word {
 
 /// `= path(more) -> Output`: the Rust function that does the work, what it gets besides the arguments and the machine,
 /// and what it gives.
-pub struct Call {
+pub struct CallClause {
     pub path: Path,
     pub more: Vec<Expr>,
     pub output: Type,
 }
 
-impl Parse for Call {
-    fn parse(input: ParseStream<'_>) -> Result<Call> {
+impl Parse for CallClause {
+    fn parse(input: ParseStream<'_>) -> Result<CallClause> {
         input.parse::<Token![=]>()?;
         let path = input.call(Path::parse_mod_style)?;
         let more = in_parentheses(input)?;
         let arrow = input.parse::<Token![->]>();
         arrow.map_err(|error| Error::new(error.span(), "say what comes out: call = function -> Output"))?;
-        Ok(Call { path, more, output: input.parse()? })
+        Ok(CallClause { path, more, output: input.parse()? })
     }
 }
 
@@ -49,13 +49,13 @@ fn in_parentheses<T: Parse>(input: ParseStream<'_>) -> Result<Vec<T>> {
     Ok(Punctuated::<T, Token![,]>::parse_terminated(&content)?.into_iter().collect())
 }
 
-struct Words {
+struct AttributeWords {
     name: LitStr,
     words: Vec<Word>,
 }
 
-impl Parse for Words {
-    fn parse(input: ParseStream<'_>) -> Result<Words> {
+impl Parse for AttributeWords {
+    fn parse(input: ParseStream<'_>) -> Result<AttributeWords> {
         let name: LitStr =
             input.parse().map_err(|error| Error::new(error.span(), "expected a name in quotes first"))?;
         if !is_name(&name.value()) {
@@ -68,7 +68,7 @@ impl Parse for Words {
                 words.push(input.parse()?);
             }
         }
-        Ok(Words { name, words })
+        Ok(AttributeWords { name, words })
     }
 }
 
@@ -86,7 +86,7 @@ pub struct FunctionAttribute {
     /// Fields of `Nature` that are true.
     pub nature: Vec<Ident>,
     /// The Rust function that does the work, if the struct has no implementation of its own.
-    pub call: Option<Call>,
+    pub call: Option<CallClause>,
 }
 
 /// Words that are fields of `Nature`.
@@ -94,7 +94,7 @@ const NATURES: [&str; 7] = ["reads", "small", "repeatable", "runs_states", "whol
 
 impl FunctionAttribute {
     pub fn parse(tokens: TokenStream) -> Result<FunctionAttribute> {
-        let Words { name, words } = Words::parse.parse2(tokens)?;
+        let AttributeWords { name, words } = AttributeWords::parse.parse2(tokens)?;
         let mut attribute =
             FunctionAttribute { name, aliases: Vec::new(), no_rest: false, nature: Vec::new(), call: None };
         let mut said = None;
@@ -136,7 +136,7 @@ pub struct StateAttribute {
 
 impl StateAttribute {
     pub fn parse(tokens: TokenStream) -> Result<StateAttribute> {
-        let Words { name, words } = Words::parse.parse2(tokens)?;
+        let AttributeWords { name, words } = AttributeWords::parse.parse2(tokens)?;
         let mut attribute =
             StateAttribute { name, strict: false, watches: false, aggregates: false, required: Vec::new() };
         for word in words {

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Fields, ItemStruct, LitStr, Result};
 
-use crate::attribute::{self, Call, FunctionAttribute, StateAttribute};
+use crate::attribute::{self, CallClause, FunctionAttribute, StateAttribute};
 use crate::field::{self, Given, Missing, Role};
 
 pub fn function(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -34,7 +34,11 @@ pub fn function(attribute: TokenStream, item: TokenStream) -> Result<TokenStream
 }
 
 /// The implementation of `Function` that only calls another function.
-fn implementation(item: &ItemStruct, given: &[Given], Call { path, more, output }: &Call) -> Result<TokenStream> {
+fn implementation(
+    item: &ItemStruct,
+    given: &[Given],
+    CallClause { path, more, output }: &CallClause,
+) -> Result<TokenStream> {
     let group = match (&item.fields, given) {
         (_, []) => None,
         (Fields::Unnamed(_), [_]) => Some(quote! { self.0, }),

@@ -12,11 +12,11 @@ use crate::tool;
 
 /// A private key; the public one lies beside it with `.pub`.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Key {
+pub(crate) struct SshKeyPair {
     pub private: PathBuf,
 }
 
-impl Key {
+impl SshKeyPair {
     pub(crate) fn public(&self) -> PathBuf {
         suffixed(&self.private, ".pub")
     }
@@ -30,9 +30,9 @@ impl Key {
 }
 
 /// The kept key of this name, made if it's the first time.
-pub(crate) fn kept(name: &str) -> Result<Key, Error> {
+pub(crate) fn kept(name: &str) -> Result<SshKeyPair, Error> {
     let directory = cache()?.join("keys");
-    let key = Key { private: directory.join(name) };
+    let key = SshKeyPair { private: directory.join(name) };
     if key.public().exists() {
         return Ok(key);
     }
@@ -47,7 +47,7 @@ pub(crate) fn kept(name: &str) -> Result<Key, Error> {
 }
 
 /// A new key at this path, over one that may be there.
-pub(crate) fn generate(private: &Path) -> Result<Key, Error> {
+pub(crate) fn generate(private: &Path) -> Result<SshKeyPair, Error> {
     let temporary = suffixed(private, ".new");
     for leftover in [temporary.clone(), suffixed(&temporary, ".pub")] {
         let _ = fs::remove_file(leftover);
@@ -55,7 +55,7 @@ pub(crate) fn generate(private: &Path) -> Result<Key, Error> {
     tool::run(
         Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "throw-away", "-f"]).arg(&temporary),
     )?;
-    let key = Key { private: private.to_path_buf() };
+    let key = SshKeyPair { private: private.to_path_buf() };
     fs::rename(&temporary, private).file("write", private)?;
     // The public half comes last: where it is, the pair is whole.
     fs::rename(suffixed(&temporary, ".pub"), key.public()).file("write", key.public())?;
@@ -63,7 +63,7 @@ pub(crate) fn generate(private: &Path) -> Result<Key, Error> {
 }
 
 /// Signs a key's public half, as a host's (`-h`) or a user's; the certificate lies beside it.
-pub(crate) fn sign(authority: &Key, key: &Key, host: bool, principals: &[&str]) -> Result<(), Error> {
+pub(crate) fn sign(authority: &SshKeyPair, key: &SshKeyPair, host: bool, principals: &[&str]) -> Result<(), Error> {
     let mut command = Command::new("ssh-keygen");
     command.args(["-q", "-I", "throw-away", "-n", &principals.join(","), "-s"]).arg(&authority.private);
     if host {

@@ -22,11 +22,11 @@ mod unpacked;
 pub use base::{prepare as prepare_base, prepare_extra};
 pub use bed::{Bed, Host, remove_all, remove_stale};
 pub use error::Error;
-pub use host::{Kind, Mount, Quirk, Spec};
+pub use host::{HostKind, Mount, Quirk, Spec};
 pub use loopback::Loopback;
 pub use process::Usage;
-pub use repository::{Repository, Server};
-pub use roster::{Entry, roster};
+pub use repository::{Repository, RepositoryServer};
+pub use roster::{TestbedEntry, roster};
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
 pub use unpacked::unpacked;
 

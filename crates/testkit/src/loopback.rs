@@ -9,17 +9,17 @@ use std::time::Duration;
 use crate::error::{Error, FileContext};
 use crate::keys;
 use crate::process::{self, poll};
-use crate::roster::Entry;
+use crate::roster::TestbedEntry;
 
 /// A few servers that are ended with the value. All of them are the same machine and the same user.
 #[derive(Debug)]
 pub struct Loopback {
     directory: tempfile::TempDir,
-    servers: Vec<Server>,
+    servers: Vec<LoopbackServer>,
 }
 
 #[derive(Debug)]
-struct Server {
+struct LoopbackServer {
     port: u16,
     process: Child,
 }
@@ -42,10 +42,10 @@ impl Loopback {
     }
 
     /// Roster entries `h1`, `h2`, … for the current user.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<TestbedEntry> {
         let path = |name: &str| self.directory.path().join(name).display().to_string();
-        let entry = |(index, server): (usize, &Server)| {
-            let entry = Entry::new(format!("h{}", index + 1), "127.0.0.1").set("port", server.port.to_string());
+        let entry = |(index, server): (usize, &LoopbackServer)| {
+            let entry = TestbedEntry::new(format!("h{}", index + 1), "127.0.0.1").set("port", server.port.to_string());
             entry.set("priv", path("user")).set("known_hosts", path("known_hosts"))
         };
         self.servers.iter().enumerate().map(entry).collect()
@@ -58,7 +58,7 @@ impl Loopback {
         }
     }
 
-    fn start_server(&self, sshd: &Path, number: usize) -> Result<Server, Error> {
+    fn start_server(&self, sshd: &Path, number: usize) -> Result<LoopbackServer, Error> {
         let path = |name: String| -> PathBuf { self.directory.path().join(name) };
         let key = keys::generate(&path(format!("host{number}")))?;
         let port = free_port()?;
@@ -85,7 +85,7 @@ impl Loopback {
             .stderr(log)
             .spawn()
             .map_err(start)?;
-        let mut server = Server { port, process };
+        let mut server = LoopbackServer { port, process };
         let own = std::process::id().cast_signed();
         let up = poll(Duration::from_secs(10), || {
             let ended = matches!(server.process.try_wait(), Ok(Some(_)));
@@ -100,7 +100,7 @@ impl Loopback {
     }
 }
 
-impl Server {
+impl LoopbackServer {
     fn end(&mut self) {
         // Already ended is what is wanted.
         let _ = self.process.kill();
@@ -108,7 +108,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for LoopbackServer {
     fn drop(&mut self) {
         self.end();
     }

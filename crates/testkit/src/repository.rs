@@ -28,7 +28,7 @@ impl Repository {
     pub fn of(packages: &[&str]) -> Result<Repository, Error> {
         let mut names: Vec<String> = packages.iter().map(|name| (*name).to_owned()).collect();
         names.sort();
-        let base = crate::base::prepare(crate::Kind::Debian)?;
+        let base = crate::base::prepare(crate::HostKind::Debian)?;
         let recipe = format!("1\n{}\n{}", base.display(), names.join(" "));
         let directory = cache()?.join(format!("repository-{}", hash(&recipe)));
         once(&directory, |directory| make(&names, directory))?;
@@ -47,12 +47,12 @@ impl Repository {
     }
 
     /// Serves it on the controller's side of a bed's network, for the time that the value lives.
-    pub fn serve(&self, bed: &Bed) -> Result<Server, Error> {
+    pub fn serve(&self, bed: &Bed) -> Result<RepositoryServer, Error> {
         let mut command = bed.command("busybox");
         command.args(["httpd", "-f", "-p", &format!("{ADDRESS}:{PORT}"), "-h"]).arg(&self.directory);
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = spawned.map_err(|source| Error::Start { program: "busybox httpd".into(), source })?;
-        let server = Server { child };
+        let server = RepositoryServer { child };
         let pid = server.child.id().cast_signed();
         // Until nsenter has entered, the port is looked for in the wrong network, where it may well be.
         let in_lab = || fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"busybox"));
@@ -64,18 +64,18 @@ impl Repository {
 
 /// A repository that is served.
 #[derive(Debug)]
-pub struct Server {
+pub struct RepositoryServer {
     child: Child,
 }
 
-impl Server {
+impl RepositoryServer {
     /// What goes into `sources.list` before the suite.
     pub fn url(&self) -> String {
         format!("http://{ADDRESS}/")
     }
 }
 
-impl Drop for Server {
+impl Drop for RepositoryServer {
     fn drop(&mut self) {
         // Already ended is what is wanted.
         let _ = self.child.kill();

@@ -4,19 +4,19 @@ use std::fmt::Write;
 
 /// One target: its id and its keys as they stand in the file.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TestbedEntry {
     pub id: String,
     pub fields: Vec<(String, String)>,
 }
 
-impl Entry {
-    pub fn new(id: impl Into<String>, host: impl Into<String>) -> Entry {
-        Entry { id: id.into(), fields: Vec::new() }.set("host", host)
+impl TestbedEntry {
+    pub fn new(id: impl Into<String>, host: impl Into<String>) -> TestbedEntry {
+        TestbedEntry { id: id.into(), fields: Vec::new() }.set("host", host)
     }
 
     /// Sets a key, over one that was set before.
     #[must_use]
-    pub fn set(mut self, key: &str, value: impl Into<String>) -> Entry {
+    pub fn set(mut self, key: &str, value: impl Into<String>) -> TestbedEntry {
         self.fields.retain(|(known, _)| known != key);
         self.fields.push((key.into(), value.into()));
         self
@@ -24,14 +24,14 @@ impl Entry {
 
     /// Takes a key out.
     #[must_use]
-    pub fn without(mut self, key: &str) -> Entry {
+    pub fn without(mut self, key: &str) -> TestbedEntry {
         self.fields.retain(|(known, _)| known != key);
         self
     }
 }
 
 /// The text of the roster file. Values are written plain, as a person would.
-pub fn roster<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> String {
+pub fn roster<'a>(entries: impl IntoIterator<Item = &'a TestbedEntry>) -> String {
     let mut text = String::new();
     for entry in entries {
         // Writing to a string can't fail.
@@ -49,8 +49,11 @@ mod tests {
 
     #[test]
     fn a_key_is_there_once_with_its_last_value() {
-        let entry =
-            Entry::new("web1", "10.0.0.1").set("user", "root").set("user", "deploy").set("port", "22").without("port");
+        let entry = TestbedEntry::new("web1", "10.0.0.1")
+            .set("user", "root")
+            .set("user", "deploy")
+            .set("port", "22")
+            .without("port");
         assert_eq!(roster([&entry]), "web1:\n  host: 10.0.0.1\n  user: deploy\n");
     }
 }

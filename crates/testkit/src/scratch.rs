@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use crate::bed::Bed;
 use crate::error::{Error, FileContext};
 use crate::process::{self, Usage, poll};
-use crate::roster::{Entry, roster};
+use crate::roster::{TestbedEntry, roster};
 
 /// Marks every process that a run starts, so that none outlives the test.
 const MARK: &str = "ROCKSALT_SCRATCH";
@@ -38,7 +38,7 @@ impl Scratch {
     }
 
     /// A scratch with a roster of these targets.
-    pub fn with_roster(entries: &[Entry]) -> Result<Scratch, Error> {
+    pub fn with_roster(entries: &[TestbedEntry]) -> Result<Scratch, Error> {
         let scratch = Scratch::new()?;
         scratch.write("config/roster", &roster(entries))?;
         Ok(scratch)
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_run_sees_only_its_own_directories_and_its_end_is_reported() {
-        let scratch = Scratch::with_roster(&[Entry::new("h1", "10.0.0.1")]).expect("a scratch");
+        let scratch = Scratch::with_roster(&[TestbedEntry::new("h1", "10.0.0.1")]).expect("a scratch");
         let outcome = shell(&scratch, "echo $HOME; echo $# >&2; exit 7").finish().expect("it ends");
         assert_eq!(outcome.stdout.trim(), scratch.path("home").display().to_string());
         // `--config-dir` is `$0`, then: its value, `--roster` and its value, and the two of the test.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::{Map, Value, json, yaml};
-use rocksalt_testkit::{Kind, Spec};
+use rocksalt_testkit::{HostKind, Spec};
 
 use super::Expected;
 
@@ -85,7 +85,7 @@ fn one(name: &str, case: &Map) -> Result<Case, String> {
         return Err("`what` is missing: a line that says what the case is".into());
     }
     let host = text(case, "host")?.unwrap_or_else(|| "debian".into());
-    let kind = Kind::named(&host).ok_or_else(|| format!("`host`: there is no kind of host '{host}'"))?;
+    let kind = HostKind::named(&host).ok_or_else(|| format!("`host`: there is no kind of host '{host}'"))?;
     let packages = texts(case, "packages")?;
     let mut tree = Vec::new();
     for (path, content) in map(case, "tree")? {

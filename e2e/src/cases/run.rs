@@ -33,7 +33,7 @@ pub fn run(case: &Case) -> Result<(), String> {
         write("pillar/top.sls", "base: {'*': [case]}\n")?;
         write("pillar/case.sls", pillar)?;
     }
-    if case.spec.kind == rocksalt_testkit::Kind::Systemd {
+    if case.spec.kind == rocksalt_testkit::HostKind::Systemd {
         // Or a unit that starts late would look as if the dry run had started it.
         host.run("systemctl is-system-running --wait || true").map_err(shown)?;
     }

@@ -43,7 +43,7 @@ fn fifty_hosts_without_static_print_one_object_a_target() {
 
 #[test]
 fn fifty_hosts_with_a_sudo_password() {
-    let sudo = |_, entry: e2e::Entry| {
+    let sudo = |_, entry: e2e::TestbedEntry| {
         entry.set("user", "deploy").set("sudo", "True").set("sudo_passwd", e2e::password_of("deploy"))
     };
     let Some(fleet) = Fleet::start_with(&vec![Spec::debian(); COUNT], sudo) else { return };

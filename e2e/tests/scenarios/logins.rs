@@ -1,9 +1,9 @@
 //! Every way to log in and to become root.
 
-use e2e::{Entry, Fleet, Quirk, Spec, assert_cause, assert_code, exit, password_of, results, text};
+use e2e::{Fleet, Quirk, Spec, TestbedEntry, assert_cause, assert_code, exit, password_of, results, text};
 
 /// Who a command runs as on the only host, with this roster entry.
-fn who(fleet: &Fleet, change: impl Fn(Entry) -> Entry) -> String {
+fn who(fleet: &Fleet, change: impl Fn(TestbedEntry) -> TestbedEntry) -> String {
     fleet.set_roster(|_, entry| change(entry));
     let outcome = fleet.run(&["h1", "cmd.run", "id -un"]);
     assert_code(&outcome, exit::FINE);
@@ -39,7 +39,7 @@ fn keyboard_interactive_gets_the_password() {
 #[test]
 fn sudo_with_a_password_without_one_and_not_at_all() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let sudo = |entry: Entry, user: &str| entry.set("user", user).set("sudo", "True");
+    let sudo = |entry: TestbedEntry, user: &str| entry.set("user", user).set("sudo", "True");
     assert_eq!(who(&fleet, |entry| sudo(entry, "deploy").set("sudo_passwd", password_of("deploy"))), "root");
     assert_eq!(who(&fleet, |entry| sudo(entry, "ops")), "root");
     assert_eq!(who(&fleet, |entry| entry.set("user", "nosudo")), "nosudo");
@@ -60,8 +60,8 @@ fn sudo_with_a_password_without_one_and_not_at_all() {
 #[test]
 fn su_and_doas_become_somebody_else_too() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    let by = |entry: Entry, user: &str, way: &str| entry.set("user", user).set("become", way);
-    let with_password = |entry: Entry| entry.set("sudo_passwd", password_of("deploy"));
+    let by = |entry: TestbedEntry, user: &str, way: &str| entry.set("user", user).set("become", way);
+    let with_password = |entry: TestbedEntry| entry.set("sudo_passwd", password_of("deploy"));
     assert_eq!(who(&fleet, |entry| with_password(by(entry, "ops", "{method: su, user: deploy}"))), "deploy");
     assert_eq!(who(&fleet, |entry| by(entry, "ops", "doas")), "root", "doas asks ops for nothing");
     assert_eq!(who(&fleet, |entry| with_password(by(entry, "deploy", "doas"))), "root", "doas asks at a terminal");
@@ -158,8 +158,8 @@ fn the_systems_own_ssh_makes_one_login_too() {
 fn an_sshd_that_refuses_for_load_is_tried_again() {
     let Some(fleet) = Fleet::start(&[Spec::debian().with(Quirk::FewStartups)]) else { return };
     let first = fleet.bed.entry(1).expect("an entry");
-    let entries: Vec<Entry> = (fleet.host(1).addresses().into_iter().enumerate())
-        .map(|(index, address)| Entry { id: format!("a{index}"), ..first.clone() }.set("host", address))
+    let entries: Vec<TestbedEntry> = (fleet.host(1).addresses().into_iter().enumerate())
+        .map(|(index, address)| TestbedEntry { id: format!("a{index}"), ..first.clone() }.set("host", address))
         .collect();
     fleet.scratch.write("config/roster", &rocksalt_testkit::roster(&entries)).expect("the roster is written");
     let outcome = fleet.run(&["*", "test.ping"]);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use e2e::{Entry, Scratch, Usage, assert_code, exit, results, say_skipped, wait_until};
+use e2e::{Scratch, TestbedEntry, Usage, assert_code, exit, results, say_skipped, wait_until};
 
 const COUNT: usize = 2000;
 
@@ -15,8 +15,8 @@ fn two_thousand_targets_take_little_memory_no_thread_each_and_leak_no_descriptor
     if available_kilobytes() < AGENT_KILOBYTES * COUNT as u64 {
         return say_skipped("not enough memory for 2000 agents on this machine");
     }
-    let entries: Vec<Entry> = (1..=COUNT)
-        .map(|number| Entry::new(format!("s{number}"), format!("s{number}")).set("transport", "local"))
+    let entries: Vec<TestbedEntry> = (1..=COUNT)
+        .map(|number| TestbedEntry::new(format!("s{number}"), format!("s{number}")).set("transport", "local"))
         .collect();
     let scratch = Scratch::with_roster(&entries).expect("a scratch directory");
     let run = |arguments: &[&str]| scratch.rocksalt(arguments.iter().copied()).expect("the binary is built");

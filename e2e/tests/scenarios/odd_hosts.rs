@@ -16,7 +16,7 @@ fn a_busybox_target_without_python_and_bash_works() {
 #[test]
 fn noexec_on_tmp_is_no_obstacle_and_noexec_everywhere_is_named() {
     let specs = [Spec::debian().with(Quirk::NoexecTmp), Spec::debian().with(Quirk::NoexecEverywhere)];
-    let as_user = |_, entry: e2e::Entry| entry.set("user", "nosudo").set("thin_dir", "/tmp/agent");
+    let as_user = |_, entry: e2e::TestbedEntry| entry.set("user", "nosudo").set("thin_dir", "/tmp/agent");
     let Some(fleet) = Fleet::start_with(&specs, as_user) else { return };
     // A directory that the roster names is used, or its fault is named; not silently another.
     let outcome = fleet.run(&["*", "test.ping"]);
@@ -72,8 +72,9 @@ fn a_noisy_shell_does_not_disturb_the_frames() {
 
 #[test]
 fn requiretty_is_named_and_a_terminal_helps() {
-    let sudo =
-        |entry: e2e::Entry| entry.set("user", "deploy").set("sudo", "True").set("sudo_passwd", password_of("deploy"));
+    let sudo = |entry: e2e::TestbedEntry| {
+        entry.set("user", "deploy").set("sudo", "True").set("sudo_passwd", password_of("deploy"))
+    };
     let Some(fleet) = Fleet::start_with(&[Spec::debian().with(Quirk::RequireTty)], |_, entry| sudo(entry)) else {
         return;
     };

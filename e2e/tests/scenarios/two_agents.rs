@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use e2e::{Entry, Fleet, Quirk, Spec, Started, Value, assert_code, exit, password_of, results, text, wait_until};
+use e2e::{
+    Fleet, Quirk, Spec, Started, TestbedEntry, Value, assert_code, exit, password_of, results, text, wait_until,
+};
 
 /// A function that takes the whole agent.
 const STATE: [&str; 4] = ["h1", "state.single", "test.nop", "name=x"];
@@ -144,7 +146,7 @@ fn wipe_removes_both() {
 
 #[test]
 fn whoever_one_becomes_and_however_one_comes_it_is_one_login() {
-    type Change = fn(Entry) -> Entry;
+    type Change = fn(TestbedEntry) -> TestbedEntry;
     let ways: [(&str, Change); 5] = [
         ("sudo", |entry| entry.set("user", "deploy").set("sudo", "True").set("sudo_passwd", password_of("deploy"))),
         ("sudo without a password", |entry| entry.set("user", "ops").set("sudo", "True")),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use e2e::{Fleet, Outcome, Repository, Server, Spec, Value, assert_code, exit, results};
+use e2e::{Fleet, Outcome, Repository, RepositoryServer, Spec, Value, assert_code, exit, results};
 
 const HOSTS: usize = 5;
 const LIMIT: Duration = Duration::from_secs(480);
@@ -22,7 +22,7 @@ type Picture = BTreeMap<String, String>;
 struct Example {
     fleet: Fleet,
     pillar: Value,
-    _server: Server,
+    _server: RepositoryServer,
 }
 
 impl Example {

@@ -54,11 +54,12 @@ pub fn check(tree: &Tree) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Package;
+    use crate::tree::WorkspaceCrate;
 
     fn using(name: &str, uses: &[&str]) -> Vec<String> {
         let uses = uses.iter().map(|used| (*used).to_owned()).collect();
-        let package = Package { name: name.into(), directory: "crates/x".into(), uses, ..Package::default() };
+        let package =
+            WorkspaceCrate { name: name.into(), directory: "crates/x".into(), uses, ..WorkspaceCrate::default() };
         check(&Tree { packages: vec![package], ..Tree::default() })
     }
 

@@ -28,7 +28,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 mod tests {
     use super::super::tests::tree;
     use super::*;
-    use crate::tree::Package;
+    use crate::tree::WorkspaceCrate;
 
     #[test]
     fn a_missing_doc_line_is_found() {
@@ -40,10 +40,10 @@ mod tests {
 
     #[test]
     fn a_crate_that_describes_itself_in_two_ways_is_found() {
-        let package = |description: &str| Package {
+        let package = |description: &str| WorkspaceCrate {
             description: description.into(),
             directory: "a".into(),
-            ..Package::default()
+            ..WorkspaceCrate::default()
         };
         let mut tree = tree(&[("a/src/lib.rs", "//! The nouns.\n//!\n")]);
         tree.packages = vec![package("The nouns")];

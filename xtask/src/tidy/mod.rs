@@ -17,35 +17,39 @@ mod test_binaries;
 
 use crate::tree::Tree;
 
-pub struct Rule {
+pub struct TidyRule {
     pub name: &'static str,
     pub about: &'static str,
     pub check: fn(&Tree) -> Vec<String>,
 }
 
-pub const RULES: &[Rule] = &[
-    Rule { name: "budget", about: "the agent stays small", check: budget::check },
-    Rule { name: "cases", about: "no folder of test cases is empty", check: cases::check },
-    Rule {
+pub const RULES: &[TidyRule] = &[
+    TidyRule { name: "budget", about: "the agent stays small", check: budget::check },
+    TidyRule { name: "cases", about: "no folder of test cases is empty", check: cases::check },
+    TidyRule {
         name: "catalog-cases",
         about: "every function and state of the catalog is named by a case or test",
         check: catalog_cases::check,
     },
-    Rule { name: "changelog", about: "CHANGELOG.md has an Unreleased section", check: changelog::check },
-    Rule { name: "dependencies", about: "a crate uses only those that it may", check: dependencies::check },
-    Rule { name: "docs", about: "every page is linked from a README", check: docs::check },
-    Rule {
+    TidyRule { name: "changelog", about: "CHANGELOG.md has an Unreleased section", check: changelog::check },
+    TidyRule { name: "dependencies", about: "a crate uses only those that it may", check: dependencies::check },
+    TidyRule { name: "docs", about: "every page is linked from a README", check: docs::check },
+    TidyRule {
         name: "first-lines",
         about: "every file and crate says in its first line what it is",
         check: first_lines::check,
     },
-    Rule { name: "length", about: "no file is too long to read", check: length::check },
-    Rule { name: "machine", about: "no path of a builder's machine, no registry's host name", check: machine::check },
-    Rule { name: "modules", about: "no Rust file is forgotten", check: modules::check },
-    Rule { name: "named-tests", about: "pages name files, types and tests that exist", check: named_tests::check },
-    Rule { name: "references", about: "comments refer to pages of this repository", check: references::check },
-    Rule { name: "runtime", about: "no async runtime below the agent", check: runtime::check },
-    Rule { name: "test-binaries", about: "one test binary a crate", check: test_binaries::check },
+    TidyRule { name: "length", about: "no file is too long to read", check: length::check },
+    TidyRule {
+        name: "machine",
+        about: "no path of a builder's machine, no registry's host name",
+        check: machine::check,
+    },
+    TidyRule { name: "modules", about: "no Rust file is forgotten", check: modules::check },
+    TidyRule { name: "named-tests", about: "pages name files, types and tests that exist", check: named_tests::check },
+    TidyRule { name: "references", about: "comments refer to pages of this repository", check: references::check },
+    TidyRule { name: "runtime", about: "no async runtime below the agent", check: runtime::check },
+    TidyRule { name: "test-binaries", about: "one test binary a crate", check: test_binaries::check },
 ];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! [`Recorder`]: collects the results of a run, sends events, and reports progress.
+//! [`StateRecorder`]: collects the results of a run, sends events, and reports progress.
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::sort::sort_by_key;
@@ -12,16 +12,16 @@ use super::run_progress::RunProgress;
 use super::runner::{StepReport, StepRunner};
 use super::step_result::StepResult;
 
-pub struct Recorder<'r> {
+pub struct StateRecorder<'r> {
     pub progress: RunProgress,
     /// The tags of what runs now.
     running: Vec<String>,
     runner: &'r StepRunner<'r>,
 }
 
-impl<'r> Recorder<'r> {
-    pub fn new(runner: &'r StepRunner<'r>, progress: RunProgress) -> Recorder<'r> {
-        Recorder { progress, running: Vec::new(), runner }
+impl<'r> StateRecorder<'r> {
+    pub fn new(runner: &'r StepRunner<'r>, progress: RunProgress) -> StateRecorder<'r> {
+        StateRecorder { progress, running: Vec::new(), runner }
     }
 
     /// States that `state.disable` switched off.

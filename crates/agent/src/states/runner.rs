@@ -12,14 +12,14 @@ use rocksalt_sls::{Chunk, Low};
 
 use super::journal::trace::Trace;
 use super::outputs::Outputs;
-use super::recorder::Recorder;
+use super::recorder::StateRecorder;
 use super::run_progress::RunProgress;
 use super::step_result::{Clock, StepResult};
-use super::{RebootPause, RunOptions, RunResult, RunUpdate, arguments, shared_outputs};
+use super::{RebootPause, RunResult, RunUpdate, StateRunOptions, arguments, shared_outputs};
 
 pub struct StepRunner<'r> {
     pub(super) low: &'r Low,
-    pub(super) options: &'r RunOptions<'r>,
+    pub(super) options: &'r StateRunOptions<'r>,
     pub(super) machine: &'r dyn System,
     pub(super) outputs: Arc<Outputs>,
     pub(super) listener: &'r (dyn Fn(&RunUpdate<'_>) + Sync),
@@ -37,7 +37,7 @@ impl<'r> StepRunner<'r> {
     pub fn run(
         low: &'r Low,
         machine: &'r dyn System,
-        options: &'r RunOptions<'r>,
+        options: &'r StateRunOptions<'r>,
         listener: &'r (dyn Fn(&RunUpdate<'_>) + Sync),
         before: RunProgress,
     ) -> RunResult {
@@ -66,9 +66,9 @@ impl<'r> StepRunner<'r> {
             OrderMode::Ansible => Vec::new(),
             OrderMode::Justdoit | OrderMode::Genius => self.low.chunks.iter().map(arguments::chunk_info).collect(),
         };
-        let RunOptions { mode, width, test, failhard, .. } = *self.options;
+        let StateRunOptions { mode, width, test, failhard, .. } = *self.options;
         let mut schedule = Schedule::new(self.low, &infos, ScheduleOptions { mode, width, test, failhard });
-        let mut recorder = Recorder::new(self, before.clone());
+        let mut recorder = StateRecorder::new(self, before.clone());
         if before.results.is_empty() {
             recorder.record_disabled();
         }
@@ -114,7 +114,7 @@ impl<'r> StepRunner<'r> {
         &'env self,
         group: StepGroup,
         schedule: &mut Schedule<'_>,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut StateRecorder<'_>,
         scope: &'scope Scope<'scope, 'env>,
         sender: &mpsc::Sender<StepReport>,
     ) {
@@ -134,7 +134,7 @@ impl<'r> StepRunner<'r> {
         let _ = std::thread::Builder::new().spawn_scoped(scope, work);
     }
 
-    fn pause(&self, request: RebootRequest, mut recorder: Recorder<'_>) -> RunResult {
+    fn pause(&self, request: RebootRequest, mut recorder: StateRecorder<'_>) -> RunResult {
         let tag = recorder.progress.results.last().map(|(_, tag, _)| tag.clone()).unwrap_or_default();
         recorder.progress.outputs = self.outputs.to_value();
         recorder.progress.calls = self.calls.load(Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl<'r> StepRunner<'r> {
         RunResult { results: recorder.into_results(), reboot: Some(RebootPause { request, progress, tag }) }
     }
 
-    fn finish(&self, schedule: &Schedule<'_>, mut recorder: Recorder<'_>) -> RunResult {
+    fn finish(&self, schedule: &Schedule<'_>, mut recorder: StateRecorder<'_>) -> RunResult {
         let items = schedule.items().len();
         for (offset, error) in schedule.listen_errors().iter().enumerate() {
             let number = match self.options.mode {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rocksalt_core::Secret;
 use rocksalt_core::nearest::{hint, nearest};
-use rocksalt_core::roster::{Entry, Escalate, Method};
+use rocksalt_core::roster::{Escalate, Method, RosterEntry};
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 
@@ -75,7 +75,7 @@ struct Escalation {
 
 impl EntryBuilder<'_> {
     /// `None` without a host. Other faults are reported, and the entry is built without the faulty key.
-    pub fn build(&self, id: &str, line: usize, node: &Node, report: &mut FaultReport) -> Option<Entry> {
+    pub fn build(&self, id: &str, line: usize, node: &Node, report: &mut FaultReport) -> Option<RosterEntry> {
         let host_only;
         let own: &[(Node, Node)] = match &node.content {
             NodeContent::Map(pairs) => pairs,
@@ -89,7 +89,7 @@ impl EntryBuilder<'_> {
                 return None;
             }
         };
-        let mut entry = Entry::new(id, "");
+        let mut entry = RosterEntry::new(id, "");
         entry.origin = report.origin(line);
         let mut escalation = Escalation::default();
         let inherited: Vec<(Node, Node)> =
@@ -116,7 +116,14 @@ impl EntryBuilder<'_> {
         Some(entry)
     }
 
-    fn set(&self, key: &Node, node: &Node, entry: &mut Entry, escalation: &mut Escalation, report: &mut FaultReport) {
+    fn set(
+        &self,
+        key: &Node,
+        node: &Node,
+        entry: &mut RosterEntry,
+        escalation: &mut Escalation,
+        report: &mut FaultReport,
+    ) {
         let line = if node.place.line == 0 { key.place.line } else { node.place.line };
         let name = key.scalar().map(ToString::to_string).unwrap_or_default();
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
@@ -142,7 +149,7 @@ impl EntryBuilder<'_> {
         name: &str,
         node: &Node,
         line: usize,
-        entry: &mut Entry,
+        entry: &mut RosterEntry,
         escalation: &mut Escalation,
     ) -> Result<(), String> {
         match name {
@@ -195,7 +202,7 @@ impl EntryBuilder<'_> {
         name: &str,
         node: &Node,
         line: usize,
-        entry: &mut Entry,
+        entry: &mut RosterEntry,
         escalation: &mut Escalation,
     ) -> Result<(), String> {
         match name {

@@ -1,15 +1,15 @@
 //! `--host user@address:port`: a target without a roster.
 
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 
 use super::{Error, entry, names};
 
 /// Parses `host`, `user@host:port`, `[2001:db8::1]:22` or `ssh://user@host:port`. The id is the host.
-pub fn parse_host(text: &str) -> Result<Entry, Error> {
+pub fn parse_host(text: &str) -> Result<RosterEntry, Error> {
     read(text).map_err(|reason| Error::BadHost { text: text.to_owned(), reason })
 }
 
-fn read(text: &str) -> Result<Entry, String> {
+fn read(text: &str) -> Result<RosterEntry, String> {
     let bare = match text.split_once("://") {
         Some(("ssh", rest)) => rest.strip_suffix('/').unwrap_or(rest),
         Some((scheme, _)) => return Err(format!("scheme '{scheme}' is not supported; use ssh://")),
@@ -28,7 +28,7 @@ fn read(text: &str) -> Result<Entry, String> {
     }
     names::check_host(host)?;
     names::check_id(host)?;
-    let mut entry = Entry::new(host, host);
+    let mut entry = RosterEntry::new(host, host);
     entry.user = user.map(str::to_owned);
     entry.port = port.map(entry::port).transpose()?;
     entry.origin = "--host".into();

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::target::IpNetwork;
 use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 use tokio::net::TcpStream;
@@ -73,7 +73,7 @@ impl ScanRoster {
         let mut report = FaultReport::new("scan");
         let builder = EntryBuilder { settings: &self.settings, folder: None };
         let place = NodePosition { line: 0, column: 0 };
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<RosterEntry> = Vec::new();
         for (address, port) in found {
             let host = text_node(&address.to_string(), place);
             let pairs = vec![

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rocksalt_core::nearest::hint;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 
 use super::{entry, names};
 
@@ -35,7 +35,7 @@ const IGNORED: [&str; 9] = [
 ];
 
 /// Sets all options; the error has a line for each faulty one.
-pub(super) fn apply(options: &[String], entry: &mut Entry, path: impl Fn(&str) -> PathBuf) -> Result<(), String> {
+pub(super) fn apply(options: &[String], entry: &mut RosterEntry, path: impl Fn(&str) -> PathBuf) -> Result<(), String> {
     let mut wrong = Vec::new();
     for option in options {
         let (key, value) =
@@ -48,7 +48,12 @@ pub(super) fn apply(options: &[String], entry: &mut Entry, path: impl Fn(&str) -
 }
 
 /// Sets one option; keys are as in `ssh_config`, in any case.
-pub(super) fn set(key: &str, value: &str, entry: &mut Entry, path: &impl Fn(&str) -> PathBuf) -> Result<(), String> {
+pub(super) fn set(
+    key: &str,
+    value: &str,
+    entry: &mut RosterEntry,
+    path: &impl Fn(&str) -> PathBuf,
+) -> Result<(), String> {
     let checked = |check: Result<(), String>| check.map(|()| Some(value.to_owned()));
     match key.to_ascii_lowercase().as_str() {
         "certificatefile" => entry.certificate = Some(path(value)),

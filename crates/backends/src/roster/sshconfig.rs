@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_core::pattern::glob;
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 
 use super::entry::EntryBuilder;
 use super::{Error, FaultReport, FileRoster, RosterSource, Settings, names, read_text, ssh_options};
@@ -133,7 +133,7 @@ impl SshConfigFile<'_> {
         Ok(())
     }
 
-    fn entry(&self, name: &str, origin: &str, report: &mut FaultReport) -> Option<Entry> {
+    fn entry(&self, name: &str, origin: &str, report: &mut FaultReport) -> Option<RosterEntry> {
         let place = NodePosition { line: 0, column: 0 };
         let node = Node { place, content: NodeContent::Scalar(name.into()) };
         let mut entry =

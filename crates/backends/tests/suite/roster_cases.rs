@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use rocksalt_backends::roster::{Error, SOURCES, Settings, open};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::value::{Map, Value};
 use rocksalt_core::yaml;
 
@@ -69,7 +69,7 @@ fn show(roster: &Roster, hide: &dyn Fn(String) -> String) -> Value {
 }
 
 /// What differs from an entry that has only a host.
-fn show_entry(entry: &Entry, hide: &dyn Fn(String) -> String) -> Value {
+fn show_entry(entry: &RosterEntry, hide: &dyn Fn(String) -> String) -> Value {
     let path = |path: &PathBuf| Value::from(hide(path.display().to_string()));
     let mut map = Map::new();
     let mut put = |name: &str, value: Value| {

@@ -14,7 +14,7 @@ use rcgen::{
     KeyUsagePurpose,
 };
 use rocksalt_backends::store::{Settings, Store, open};
-use rocksalt_testkit::{Kind, cannot_run_hosts, prepare_extra, say_skipped};
+use rocksalt_testkit::{HostKind, cannot_run_hosts, prepare_extra, say_skipped};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -197,7 +197,7 @@ fn program() -> Option<PathBuf> {
         say_skipped(&format!("there is no etcd here, and it can't be fetched: {reason}"));
         return None;
     }
-    let layer = prepare_extra(Kind::Debian, &["etcd-server".to_owned()]).expect("the package etcd-server");
+    let layer = prepare_extra(HostKind::Debian, &["etcd-server".to_owned()]).expect("the package etcd-server");
     Some(layer.join("usr/bin/etcd"))
 }
 

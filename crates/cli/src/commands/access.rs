@@ -10,7 +10,7 @@ use rocksalt_daemon::access::AccessPolicy;
 use super::Context;
 use crate::arguments;
 use crate::config::FILE;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::local_controller::LocalController;
 use crate::stdout::print_line;
 
@@ -18,11 +18,11 @@ use crate::stdout::print_line;
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
-    action: Action,
+    command: AccessCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum AccessCommand {
     /// Explain whether a user may run a function on a target, and which rules were applied
     ///
     /// Reads the configuration as it is now, whether a daemon runs or not. The exit code is 0 if it is allowed, else 2.
@@ -57,7 +57,7 @@ struct Explain {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    let Action::Explain(asked) = options.action;
+    let AccessCommand::Explain(asked) = options.command;
     let (args, kwargs) = arguments::parse(&asked.arguments).map_err(|error| Failure::caused(&error))?;
     let (config, as_json) = (context.config.values().clone(), context.common.json);
     let place = context.config.directory.clone().unwrap_or_default().join(FILE);
@@ -86,5 +86,5 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             None => print_line!("{verdict}"),
         }
     }
-    if told.allowed { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
+    if told.allowed { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(FailureKind::Function)) }
 }

@@ -11,7 +11,7 @@ use rocksalt_core::{Map, Value, json};
 use rocksalt_daemon::audit::{self, ChainHead};
 
 use super::Context;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::output::clean;
 use crate::stdout::print_line;
 use crate::{daemon, table};
@@ -20,11 +20,11 @@ use crate::{daemon, table};
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
-    action: Action,
+    command: AuditCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum AuditCommand {
     /// Check that no entry was changed, removed or put in; name the first one that is wrong
     ///
     /// A running daemon is asked for the newest entry that the store knows, so that a truncated log is found too. The exit
@@ -57,9 +57,9 @@ enum Action {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    match options.action {
-        Action::Verify { files, head } => verify(&context, files, head).await,
-        Action::Show { count, user, refused, files } => {
+    match options.command {
+        AuditCommand::Verify { files, head } => verify(&context, files, head).await,
+        AuditCommand::Show { count, user, refused, files } => {
             let wanted = |entry: &Value| {
                 let text = |name: &str| entry.walk(name, ":").and_then(Value::as_str).unwrap_or_default();
                 user.as_ref().is_none_or(|user| text("user") == user) && (!refused || text("verdict") == "refused")
@@ -117,7 +117,7 @@ async fn verify(context: &Context, given: Vec<PathBuf>, head: Option<String>) ->
     }
     match report.fault {
         None => Ok(ExitCode::SUCCESS),
-        Some(_) => Err(Failure::silent(Kind::Function)),
+        Some(_) => Err(Failure::silent(FailureKind::Function)),
     }
 }
 

@@ -7,7 +7,7 @@ use rocksalt_core::{Call, Value, json};
 
 use super::Context;
 use super::state::{self, CompileOptions};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
@@ -50,5 +50,5 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             count(warnings.len() as i64, "warning")
         );
     }
-    if errors.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Usage)) }
+    if errors.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(FailureKind::Usage)) }
 }

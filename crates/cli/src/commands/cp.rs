@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use clap::Args;
-use rocksalt_connect::link::{Answers, Upload};
+use rocksalt_connect::link::{Answers, IncomingStream};
 use rocksalt_controller::answers::store;
 use rocksalt_controller::tree::send_all;
 use rocksalt_core::Value;
@@ -14,7 +14,7 @@ use rocksalt_core::call::{Call, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::target::TargetKind;
 use tokio::sync::mpsc;
 
@@ -73,7 +73,8 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let files = Value::List(sources.iter().enumerate().map(|(index, source)| source.describe(index)).collect());
             let call = Call::new("cp.receive").arg(files).arg(path);
             let paths: Arc<Vec<PathBuf>> = Arc::new(sources.into_iter().map(|source| source.path).collect());
-            let answers = move |_: &Entry| Arc::new(FileUploads { paths: Arc::clone(&paths) }) as Arc<dyn Answers>;
+            let answers =
+                move |_: &RosterEntry| Arc::new(FileUploads { paths: Arc::clone(&paths) }) as Arc<dyn Answers>;
             let job_options = LocalJobOptions { answers: Some(Arc::new(answers)), ..LocalJobOptions::default() };
             local.run_job(request(target, &call), job_options, printer).await
         }
@@ -94,7 +95,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             let target = targets.swap_remove(0);
             let paths = Value::List(sources.iter().map(|(_, path)| Value::from(*path)).collect());
             let call = Call::new("cp.send").arg(paths);
-            let answers = move |entry: &Entry| {
+            let answers = move |entry: &RosterEntry| {
                 Arc::new(FileDownloads { directory: directory.join(&entry.id) }) as Arc<dyn Answers>
             };
             let job_options = LocalJobOptions { answers: Some(Arc::new(answers)), ..LocalJobOptions::default() };
@@ -182,7 +183,7 @@ impl Answers for FileUploads {
         send_all(&mut file, &pieces).await
     }
 
-    async fn receive(&self, _: Ask, _: Upload) -> Result<Value, Problem> {
+    async fn receive(&self, _: Ask, _: IncomingStream) -> Result<Value, Problem> {
         Err(refused())
     }
 }
@@ -202,7 +203,7 @@ impl Answers for FileDownloads {
         Err(refused())
     }
 
-    async fn receive(&self, ask: Ask, upload: Upload) -> Result<Value, Problem> {
+    async fn receive(&self, ask: Ask, upload: IncomingStream) -> Result<Value, Problem> {
         let Ask::Push { path, .. } = ask else { return Err(refused()) };
         // Only the last part of the target's name for it: a target must not choose the path (`docs/security-rules.md#r6`).
         let name = Path::new(&path).file_name().filter(|name| !name.is_empty()).ok_or_else(refused)?;

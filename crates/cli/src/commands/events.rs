@@ -21,7 +21,7 @@ use crate::{arguments, daemon, output, times};
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    command: Option<EventsCommand>,
 
     /// Only those whose tags fit one of these globs: 'salt/job/*'
     tags: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Options {
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum EventsCommand {
     /// Put an event into the log
     Fire(Fire),
 }
@@ -62,10 +62,11 @@ const PAGE: usize = 1000;
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let client = daemon::connect(&context).await.map_err(|absent| absent.failure())?;
-    if let Some(Verb::Fire(fire)) = options.verb {
+    if let Some(EventsCommand::Fire(fire)) = options.command {
         return fire.run(&context, &client).await;
     }
-    let mut shown = Shown { as_json: context.common.json, width: context.style(None).width, last: options.since };
+    let mut shown =
+        EventPrinter { as_json: context.common.json, width: context.style(None).width, last: options.since };
     let mut left = options.count;
     if options.since.is_none() && options.follow {
         // From now on: the number of the newest, so that nothing that comes is missed.
@@ -87,7 +88,12 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
 }
 
 /// Prints stored events: all after a number, or the last ones.
-async fn past(client: &Client, options: &Options, shown: &mut Shown, left: &mut Option<usize>) -> Result<(), Failure> {
+async fn past(
+    client: &Client,
+    options: &Options,
+    shown: &mut EventPrinter,
+    left: &mut Option<usize>,
+) -> Result<(), Failure> {
     let mut after = options.since;
     let mut end = None;
     loop {
@@ -117,7 +123,7 @@ async fn past(client: &Client, options: &Options, shown: &mut Shown, left: &mut 
 async fn following(
     client: &Client,
     tags: &[String],
-    shown: &mut Shown,
+    shown: &mut EventPrinter,
     mut left: Option<usize>,
 ) -> Result<(), Failure> {
     let mut events: Events = client.events(shown.last, tags);
@@ -148,14 +154,14 @@ async fn following(
     }
 }
 
-struct Shown {
+struct EventPrinter {
     as_json: bool,
     width: Option<usize>,
     /// The number of the newest event that was printed.
     last: Option<EventId>,
 }
 
-impl Shown {
+impl EventPrinter {
     fn event(&mut self, logged: &LoggedEvent) {
         // Those that are not kept have no number.
         if logged.id > 0 {

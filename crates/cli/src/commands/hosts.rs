@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use rocksalt_connect::log::target_span;
-use rocksalt_core::link::{AgentKind, Failure as Unreached, Stage};
+use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::value::Map;
 use rocksalt_core::{Value, json};
 use tokio::task::JoinSet;
@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::Context;
 use super::run::Targeting;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::local_controller::LocalController;
 use crate::stdout::print_line;
 use crate::table;
@@ -68,7 +68,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(entry: &Entry) -> Value {
+fn describe(entry: &RosterEntry) -> Value {
     let mut map = Map::new();
     map.insert("host", entry.host.as_str());
     map.insert("user", entry.user.clone());
@@ -84,11 +84,11 @@ struct Reached {
     index: usize,
     id: String,
     stages: Vec<Stage>,
-    failure: Option<Unreached>,
+    failure: Option<LinkFailure>,
     time: std::time::Duration,
 }
 
-async fn check(local: &LocalController, entries: Vec<Entry>, as_json: bool) -> Result<ExitCode, Failure> {
+async fn check(local: &LocalController, entries: Vec<RosterEntry>, as_json: bool) -> Result<ExitCode, Failure> {
     let mut checking = JoinSet::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let links = Arc::clone(&local.controller.links);
@@ -121,7 +121,7 @@ async fn check(local: &LocalController, entries: Vec<Entry>, as_json: bool) -> R
         }
         eprintln!("{} of {} targets are fine", all.len() - bad, all.len());
     }
-    if bad > 0 { Err(Failure::silent(Kind::Unreached)) } else { Ok(ExitCode::SUCCESS) }
+    if bad > 0 { Err(Failure::silent(FailureKind::Unreached)) } else { Ok(ExitCode::SUCCESS) }
 }
 
 fn show(reached: &Reached) {

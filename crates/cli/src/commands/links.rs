@@ -17,11 +17,11 @@ use crate::stdout::print_line;
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
-    action: Option<Action>,
+    command: Option<LinksCommand>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum LinksCommand {
     /// Close connections: those of the targets named, or all
     Close {
         /// Their ids; none means all
@@ -35,15 +35,15 @@ enum Action {
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let kept = keeper::running(&context.environment).await?;
-    match (options.action, kept) {
-        (Some(Action::Close { targets, wipe }), Some(kept)) => {
+    match (options.command, kept) {
+        (Some(LinksCommand::Close { targets, wipe }), Some(kept)) => {
             let count = kept.close(&targets, wipe).await?;
             if targets.is_empty() {
                 kept.stop().await;
             }
             eprintln!("closed {count} connection{}", if count == 1 { "" } else { "s" });
         }
-        (Some(Action::Close { .. }), None) => eprintln!("no connection is up"),
+        (Some(LinksCommand::Close { .. }), None) => eprintln!("no connection is up"),
         (None, None) if context.common.json => print_line!("[]"),
         (None, None) => eprintln!("no connection is up"),
         (None, Some(kept)) => {

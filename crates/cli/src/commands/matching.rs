@@ -7,7 +7,7 @@ use rocksalt_core::{Call, Map, json};
 
 use super::Context;
 use super::state;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
 
@@ -36,5 +36,5 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     for (expression, answer) in answers.iter() {
         print_line!("{expression}: {}", if answer.truth() { "yes" } else { "no" });
     }
-    if all { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
+    if all { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(FailureKind::Function)) }
 }

@@ -1,6 +1,6 @@
 //! The commands, a file each.
 //!
-//! A new one is a file with its options and a `run`, a variant of [`Command`] and a line in [`run_command`].
+//! A new one is a file with its options and a `run`, a variant of [`RocksaltCommand`] and a line in [`run_command`].
 
 mod access;
 mod apply;
@@ -32,7 +32,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::{diagnostics, keeper, roster, salt_names};
 
 /// Configuration management and remote execution over SSH
@@ -45,7 +45,7 @@ struct Cli {
     common: Common,
 
     #[command(subcommand)]
-    command: Command,
+    command: RocksaltCommand,
 }
 
 const AFTER_HELP: &str = "\
@@ -100,7 +100,7 @@ pub struct Common {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum RocksaltCommand {
     /// Run a function on targets
     Run(run::Options),
     /// Explain who may do what
@@ -174,7 +174,7 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
         Err(error) => {
             let _ = error.print();
             // clap's own code for a bad command line is 2; ours is 1.
-            return ExitCode::from(if error.use_stderr() { Kind::Usage.code() } else { 0 });
+            return ExitCode::from(if error.use_stderr() { FailureKind::Usage.code() } else { 0 });
         }
     };
     match run_command(cli) {
@@ -202,24 +202,27 @@ pub struct Context {
 fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
     // These need no configuration, and must work where it is broken.
     match &cli.command {
-        Command::Completions(options) => return completions::run(options, Cli::command()),
-        Command::Man => return man::run(&Cli::command()),
-        Command::Init(options) => return init::run(options),
-        Command::Doc(options) => return doc::run(options, &cli.common),
+        RocksaltCommand::Completions(options) => return completions::run(options, Cli::command()),
+        RocksaltCommand::Man => return man::run(&Cli::command()),
+        RocksaltCommand::Init(options) => return init::run(options),
+        RocksaltCommand::Doc(options) => return doc::run(options, &cli.common),
         _ => {}
     }
     let environment = Environment::read();
-    if matches!(cli.command, Command::Serve(_)) {
+    if matches!(cli.command, RocksaltCommand::Serve(_)) {
         serve::prepare(&cli.common, &environment)?;
     }
     let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
     // Links can be looked at and closed whatever the configuration looks like.
-    let config =
-        if matches!(cli.command, Command::Links(_)) { config.unwrap_or_else(|_| Config::none()) } else { config? };
+    let config = if matches!(cli.command, RocksaltCommand::Links(_)) {
+        config.unwrap_or_else(|_| Config::none())
+    } else {
+        config?
+    };
     let context = Context { common: cli.common, environment, config };
-    let is_keeper = matches!(cli.command, Command::Keeper);
+    let is_keeper = matches!(cli.command, RocksaltCommand::Keeper);
     // The daemon has its own settings; the keeper sends its lines to the commands that ask for them.
-    if !is_keeper && !matches!(cli.command, Command::Serve(_)) {
+    if !is_keeper && !matches!(cli.command, RocksaltCommand::Serve(_)) {
         context.common.diagnostics.start(&context.config, &context.environment)?;
     }
     if is_keeper {
@@ -233,25 +236,30 @@ fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::usage(format!("can't start: {error}")))?;
     let code = runtime.block_on(async {
         match cli.command {
-            Command::Run(options) => run::run(context, options).await,
-            Command::Call(options) => call::run(context, options).await,
-            Command::Access(options) => access::run(context, options).await,
-            Command::Audit(options) => audit::run(context, options).await,
-            Command::Users(options) => users::run(context, options).await,
-            Command::Apply(options) => apply::run(context, options).await,
-            Command::Check(options) => check::run(context, options).await,
-            Command::Match(options) => matching::run(context, options).await,
-            Command::Pillar(options) => pillar::run(context, options).await,
-            Command::Render(options) => render::run(context, options).await,
-            Command::Serve(options) => serve::run(context, options).await,
-            Command::State(options) => state::run(context, options).await,
-            Command::Cp(options) => cp::run(context, options).await,
-            Command::Events(options) => events::run(context, options).await,
-            Command::Jobs(options) => jobs::run(context, options).await,
-            Command::Hosts(options) => hosts::run(context, options).await,
-            Command::Links(options) => links::run(context, options).await,
-            Command::Keeper => keeper::serve(&context.environment, &context.config).await.map(|()| ExitCode::SUCCESS),
-            Command::Completions(_) | Command::Man | Command::Init(_) | Command::Doc(_) => Ok(ExitCode::SUCCESS),
+            RocksaltCommand::Run(options) => run::run(context, options).await,
+            RocksaltCommand::Call(options) => call::run(context, options).await,
+            RocksaltCommand::Access(options) => access::run(context, options).await,
+            RocksaltCommand::Audit(options) => audit::run(context, options).await,
+            RocksaltCommand::Users(options) => users::run(context, options).await,
+            RocksaltCommand::Apply(options) => apply::run(context, options).await,
+            RocksaltCommand::Check(options) => check::run(context, options).await,
+            RocksaltCommand::Match(options) => matching::run(context, options).await,
+            RocksaltCommand::Pillar(options) => pillar::run(context, options).await,
+            RocksaltCommand::Render(options) => render::run(context, options).await,
+            RocksaltCommand::Serve(options) => serve::run(context, options).await,
+            RocksaltCommand::State(options) => state::run(context, options).await,
+            RocksaltCommand::Cp(options) => cp::run(context, options).await,
+            RocksaltCommand::Events(options) => events::run(context, options).await,
+            RocksaltCommand::Jobs(options) => jobs::run(context, options).await,
+            RocksaltCommand::Hosts(options) => hosts::run(context, options).await,
+            RocksaltCommand::Links(options) => links::run(context, options).await,
+            RocksaltCommand::Keeper => {
+                keeper::serve(&context.environment, &context.config).await.map(|()| ExitCode::SUCCESS)
+            }
+            RocksaltCommand::Completions(_)
+            | RocksaltCommand::Man
+            | RocksaltCommand::Init(_)
+            | RocksaltCommand::Doc(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // A connection that hangs must not hold up the end.

@@ -7,7 +7,7 @@ use rocksalt_core::{Call, Map, Value, json};
 
 use super::Context;
 use super::state::{self, CompileOptions};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::printing::Printing;
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
@@ -16,11 +16,11 @@ use crate::this_machine::ThisMachine;
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
-    verb: Verb,
+    command: PillarCommand,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum PillarCommand {
     /// All of it
     Items(Items),
     /// One value, by its path
@@ -48,8 +48,8 @@ struct Get {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    match options.verb {
-        Verb::Items(items) => {
+    match options.command {
+        PillarCommand::Items(items) => {
             let mut pillar = compiled(&context, &items.compiling).await?;
             let errors = pillar.remove("_errors");
             if !context.common.json || items.printing.out.is_some() {
@@ -62,9 +62,9 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
                 }
                 print_line!("{}", json::compact(&answer.into()));
             }
-            if errors.is_some() { Err(Failure::silent(Kind::Usage)) } else { Ok(ExitCode::SUCCESS) }
+            if errors.is_some() { Err(Failure::silent(FailureKind::Usage)) } else { Ok(ExitCode::SUCCESS) }
         }
-        Verb::Get(get) => {
+        PillarCommand::Get(get) => {
             let pillar = Value::Map(compiled(&context, &get.compiling).await?);
             report(pillar.as_map().and_then(|pillar| pillar.get("_errors")));
             let value = match (pillar.walk(&get.key, ":"), &get.default) {

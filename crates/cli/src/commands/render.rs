@@ -8,7 +8,7 @@ use rocksalt_core::{Call, Map, Value, json};
 
 use super::Context;
 use super::state;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::printing::Printing;
 use crate::stdout::print_line;
 use crate::this_machine::ThisMachine;
@@ -63,7 +63,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         }
         errors.iter().for_each(|error| eprintln!("error: {error}"));
     }
-    if errors.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Usage)) }
+    if errors.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(FailureKind::Usage)) }
 }
 
 fn absolute(file: &str) -> Result<PathBuf, Failure> {

@@ -16,7 +16,7 @@ use super::Context;
 use crate::failure::Failure;
 use crate::job_follower::{JobControl, JobUpdates, print_job};
 use crate::local_controller::{LocalController, LocalJobOptions, not_in_roster};
-use crate::printing::{Printer, Printing};
+use crate::printing::{Printing, ResultPrinter};
 use crate::stdout::print_line;
 use crate::{arguments, call_check, daemon, metadata, roster, times};
 
@@ -278,7 +278,12 @@ struct Run {
 }
 
 impl Run {
-    async fn through_daemon(self, client: Client, context: Context, mut printer: Printer) -> Result<ExitCode, Failure> {
+    async fn through_daemon(
+        self,
+        client: Client,
+        context: Context,
+        mut printer: ResultPrinter,
+    ) -> Result<ExitCode, Failure> {
         let Some(job) = client.start(&self.request).await.map_err(|error| daemon::refused(&error))? else {
             return Err(self.no_target(context).await);
         };
@@ -310,7 +315,7 @@ impl Run {
         })
     }
 
-    async fn in_this_process(self, context: Context, printer: Printer) -> Result<ExitCode, Failure> {
+    async fn in_this_process(self, context: Context, printer: ResultPrinter) -> Result<ExitCode, Failure> {
         let spool = context.config.spool(&context.environment)?;
         let local = LocalController::open(context).await?;
         let options = LocalJobOptions { spool: Some(spool), ..LocalJobOptions::default() };

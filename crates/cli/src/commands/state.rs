@@ -7,7 +7,7 @@ use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::{Call, Map, Value, json, yaml};
 
 use super::Context;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::graph;
 use crate::printing::Printing;
 use crate::stdout::print_line;
@@ -19,11 +19,11 @@ use crate::this_machine::ThisMachine;
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
-    verb: Verb,
+    command: StateCommand,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum StateCommand {
     /// Apply state files, or what the top file says
     Apply(Apply),
     /// The states as written, with includes and extends worked in
@@ -100,7 +100,7 @@ struct Graph {
     sls: Vec<String>,
     /// How it is drawn
     #[arg(long, value_enum, default_value_t)]
-    format: graph::Format,
+    format: graph::GraphFormat,
     /// Say for each step why it waits
     #[arg(long)]
     why: bool,
@@ -177,16 +177,16 @@ impl StateRunOptions {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    match options.verb {
-        Verb::ShowHigh(show) => shown(context, "high", "state.show_highstate", "state.show_sls", show).await,
-        Verb::ShowSls(show) if show.sls.is_empty() => {
+    match options.command {
+        StateCommand::ShowHigh(show) => shown(context, "high", "state.show_highstate", "state.show_sls", show).await,
+        StateCommand::ShowSls(show) if show.sls.is_empty() => {
             Err(Failure::usage("which state files?").hint("`rocksalt state show-high` shows what the top file says"))
         }
-        Verb::ShowSls(show) => shown(context, "high", "state.show_sls", "state.show_sls", show).await,
-        Verb::ShowLow(show) => shown(context, "low", "state.show_lowstate", "state.show_low_sls", show).await,
-        Verb::ShowTop(show) if !show.sls.is_empty() => Err(Failure::usage("show-top takes no state files")),
-        Verb::ShowTop(show) => shown(context, "top", "state.show_top", "state.show_top", show).await,
-        Verb::Apply(apply) => {
+        StateCommand::ShowSls(show) => shown(context, "high", "state.show_sls", "state.show_sls", show).await,
+        StateCommand::ShowLow(show) => shown(context, "low", "state.show_lowstate", "state.show_low_sls", show).await,
+        StateCommand::ShowTop(show) if !show.sls.is_empty() => Err(Failure::usage("show-top takes no state files")),
+        StateCommand::ShowTop(show) => shown(context, "top", "state.show_top", "state.show_top", show).await,
+        StateCommand::Apply(apply) => {
             let mut call = Call::new("state.apply");
             if !apply.sls.is_empty() {
                 call = call.arg(names(&apply.sls));
@@ -195,7 +195,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             apply.running.fill(&mut call)?;
             applied(context, call, &apply.printing).await
         }
-        Verb::Single(single) => {
+        StateCommand::Single(single) => {
             let mut call = Call::new("state.single");
             if let Some(text) = &single.args {
                 call.kwargs = data_map("--args", text)?;
@@ -212,7 +212,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             }
             applied(context, call, &single.printing).await
         }
-        Verb::SlsId(only) => {
+        StateCommand::SlsId(only) => {
             let mut call = Call::new("state.sls_id").arg(only.id.as_str()).arg(names(&only.sls));
             only.compiling.fill(&mut call)?;
             if only.test {
@@ -220,7 +220,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             }
             applied(context, call, &only.printing).await
         }
-        Verb::Graph(graph) => draw_graph(context, graph).await,
+        StateCommand::Graph(graph) => draw_graph(context, graph).await,
     }
 }
 
@@ -231,7 +231,7 @@ async fn draw_graph(context: Context, wanted: Graph) -> Result<ExitCode, Failure
         call.kwargs.insert("mode", mode.as_str());
     }
     let result = ThisMachine::open(&context, None)?.call(&call).await?;
-    let format = if context.common.json { graph::Format::Json } else { wanted.format };
+    let format = if context.common.json { graph::GraphFormat::Json } else { wanted.format };
     match errors(&result.value) {
         Some(errors) => Err(refused(&context, &errors)),
         None => {
@@ -311,7 +311,7 @@ async fn applied(context: Context, call: Call, printing: &Printing) -> Result<Ex
     let retcode = result.retcode;
     let value = succeeded(result)?;
     print_line!("{}", json::compact(&Value::Map(Map::from_iter([("results".into(), value)]))));
-    if retcode == 0 { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(Kind::Function)) }
+    if retcode == 0 { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(FailureKind::Function)) }
 }
 
 /// A list of texts instead of data: Salt's way to say that states did not compile.
@@ -324,7 +324,7 @@ fn refused(context: &Context, errors: &[String]) -> Failure {
     if context.common.json {
         let list: Vec<Value> = errors.iter().map(|error| error.as_str().into()).collect();
         print_line!("{}", json::compact(&Value::Map(Map::from_iter([("errors".into(), list.into())]))));
-        return Failure::silent(Kind::Usage);
+        return Failure::silent(FailureKind::Usage);
     }
     Failure::usage(errors.join("\n\nerror: "))
 }
@@ -334,7 +334,7 @@ pub fn succeeded(result: rocksalt_core::Return) -> Result<Value, Failure> {
     match result.problem {
         None => Ok(result.value),
         Some(problem) => {
-            let mut failure = Failure { kind: Kind::Function, ..Failure::usage(problem.text) };
+            let mut failure = Failure { kind: FailureKind::Function, ..Failure::usage(problem.text) };
             failure.hints.extend(problem.hint);
             Err(failure)
         }

@@ -20,11 +20,11 @@ use crate::stdout::print_line;
 #[derive(Args)]
 pub struct Options {
     #[command(subcommand)]
-    action: Action,
+    command: UsersCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum UsersCommand {
     /// Add a user
     Add {
         name: String,
@@ -59,14 +59,14 @@ struct Password {
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
     let directory = context.config.state_dir(&context.environment);
     let users = Users::at(&directory.join("users"));
-    match options.action {
-        Action::Add { name, groups, password } => {
+    match options.command {
+        UsersCommand::Add { name, groups, password } => {
             make(&directory)?;
             let password = password.read(&format!("Password for {name}: "))?;
             users.add(&name, &password, &groups).map_err(Failure::usage)?;
             eprintln!("{name} can log in; what {name} may do is in external_auth");
         }
-        Action::Passwd { name, password } => {
+        UsersCommand::Passwd { name, password } => {
             if users.get(&name).map_err(Failure::usage)?.is_none() {
                 return Err(Failure::usage(format!("there is no user {name}")));
             }
@@ -74,11 +74,11 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
             users.set_password(&name, &password).map_err(Failure::usage)?;
             eprintln!("{name} has a new password, and is logged out everywhere");
         }
-        Action::Remove { name } => {
+        UsersCommand::Remove { name } => {
             users.remove(&name).map_err(Failure::usage)?;
             eprintln!("{name} is removed, and logged out everywhere");
         }
-        Action::List => list(&users, context.common.json)?,
+        UsersCommand::List => list(&users, context.common.json)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -95,7 +95,7 @@ pub fn open_with(name: &str, settings: &Map) -> Result<Box<dyn Outputter>, Error
     }
 }
 
-struct Entry {
+struct OutputFormat {
     name: &'static str,
     escapes: Escapes,
     make: fn(&Map) -> Result<Box<dyn Outputter>, Error>,
@@ -110,24 +110,28 @@ enum Escapes {
     Itself,
 }
 
-const ALL: &[Entry] = &[
-    Entry { name: "highstate", escapes: Escapes::Nothing, make: |settings| highstate::Highstate::open(settings) },
-    Entry { name: "json", escapes: Escapes::Itself, make: |_| Ok(Box::new(json::Json)) },
-    Entry { name: "jsonl", escapes: Escapes::Itself, make: |_| Ok(Box::new(jsonl::JsonLines)) },
-    Entry { name: "nested", escapes: Escapes::Nothing, make: |_| Ok(Box::new(nested::Nested)) },
-    Entry {
+const ALL: &[OutputFormat] = &[
+    OutputFormat {
+        name: "highstate",
+        escapes: Escapes::Nothing,
+        make: |settings| highstate::Highstate::open(settings),
+    },
+    OutputFormat { name: "json", escapes: Escapes::Itself, make: |_| Ok(Box::new(json::Json)) },
+    OutputFormat { name: "jsonl", escapes: Escapes::Itself, make: |_| Ok(Box::new(jsonl::JsonLines)) },
+    OutputFormat { name: "nested", escapes: Escapes::Nothing, make: |_| Ok(Box::new(nested::Nested)) },
+    OutputFormat {
         name: "newline_values_only",
         escapes: Escapes::Nothing,
         make: |_| Ok(Box::new(newline_values_only::ValuesOnly)),
     },
-    Entry { name: "no_out", escapes: Escapes::Nothing, make: |_| Ok(Box::new(quiet::Quiet)) },
-    Entry { name: "no_return", escapes: Escapes::Nothing, make: |_| Ok(Box::new(no_return::NoReturn)) },
-    Entry { name: "pprint", escapes: Escapes::Itself, make: |_| Ok(Box::new(pprint::PrettyPrint)) },
-    Entry { name: "quiet", escapes: Escapes::Nothing, make: |_| Ok(Box::new(quiet::Quiet)) },
-    Entry { name: "raw", escapes: Escapes::Itself, make: |_| Ok(Box::new(raw::Raw)) },
-    Entry { name: "table", escapes: Escapes::Nothing, make: |_| Ok(Box::new(table::Table)) },
-    Entry { name: "txt", escapes: Escapes::Nothing, make: |_| Ok(Box::new(txt::Text)) },
-    Entry { name: "yaml", escapes: Escapes::Itself, make: |_| Ok(Box::new(yaml::Yaml)) },
+    OutputFormat { name: "no_out", escapes: Escapes::Nothing, make: |_| Ok(Box::new(quiet::Quiet)) },
+    OutputFormat { name: "no_return", escapes: Escapes::Nothing, make: |_| Ok(Box::new(no_return::NoReturn)) },
+    OutputFormat { name: "pprint", escapes: Escapes::Itself, make: |_| Ok(Box::new(pprint::PrettyPrint)) },
+    OutputFormat { name: "quiet", escapes: Escapes::Nothing, make: |_| Ok(Box::new(quiet::Quiet)) },
+    OutputFormat { name: "raw", escapes: Escapes::Itself, make: |_| Ok(Box::new(raw::Raw)) },
+    OutputFormat { name: "table", escapes: Escapes::Nothing, make: |_| Ok(Box::new(table::Table)) },
+    OutputFormat { name: "txt", escapes: Escapes::Nothing, make: |_| Ok(Box::new(txt::Text)) },
+    OutputFormat { name: "yaml", escapes: Escapes::Itself, make: |_| Ok(Box::new(yaml::Yaml)) },
 ];
 
 /// A text as an outputter ends it: without blanks at its end, with one newline, or nothing at all.

@@ -14,29 +14,33 @@ impl Outputter for Nested {
 
     fn failed(&self, id: &str, value: &Value, style: &Style) -> String {
         let palette = Palette::of(style);
-        finish(&print(&named(id, value), 0, Lines { palette, list: palette.red, map: palette.red, out: Vec::new() }))
+        finish(&print(
+            &named(id, value),
+            0,
+            NestedLines { palette, list: palette.red, map: palette.red, out: Vec::new() },
+        ))
     }
 }
 
 /// Lines indented by `indent`, without a newline at the end.
 pub fn block(value: &Value, indent: usize, style: &Style) -> String {
     let palette = Palette::of(style);
-    print(value, indent, Lines { palette, list: palette.green, map: palette.cyan, out: Vec::new() })
+    print(value, indent, NestedLines { palette, list: palette.green, map: palette.cyan, out: Vec::new() })
 }
 
-fn print(value: &Value, indent: usize, mut lines: Lines) -> String {
+fn print(value: &Value, indent: usize, mut lines: NestedLines) -> String {
     lines.value(value, indent, "");
     lines.out.join("\n")
 }
 
-struct Lines {
+struct NestedLines {
     palette: &'static Palette,
     list: &'static str,
     map: &'static str,
     out: Vec<String>,
 }
 
-impl Lines {
+impl NestedLines {
     fn value(&mut self, value: &Value, indent: usize, prefix: &str) {
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {

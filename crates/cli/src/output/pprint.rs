@@ -20,19 +20,19 @@ impl Outputter for PrettyPrint {
 
 fn print(value: &Value, style: &Style) -> String {
     let step = style.indent.and_then(|indent| usize::try_from(indent).ok()).unwrap_or(1).min(WIDTH);
-    let mut printer = Printer { step, out: String::new() };
+    let mut printer = PythonPrinter { step, out: String::new() };
     printer.value(&python::sorted_deeply(value), 0, 0);
     printer.out.push('\n');
     printer.out
 }
 
-struct Printer {
+struct PythonPrinter {
     /// How far each level is indented.
     step: usize,
     out: String,
 }
 
-impl Printer {
+impl PythonPrinter {
     /// `column` is where we stand; `after` is how many characters must follow on the last line.
     fn value(&mut self, value: &Value, column: usize, after: usize) {
         let flat = python::repr(value);

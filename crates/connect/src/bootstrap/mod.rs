@@ -6,8 +6,8 @@ mod upload;
 
 use std::time::{Duration, Instant};
 
-use rocksalt_core::link::{AgentKind, Failure, Stage};
-use rocksalt_core::roster::{Entry, Method};
+use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
+use rocksalt_core::roster::{Method, RosterEntry};
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Semaphore;
@@ -18,14 +18,14 @@ use crate::log::{ms, printable};
 use crate::transport::{LoginSession, Program, Prompt};
 use script::Markers;
 use script_output::{ScriptError, ScriptMessage, ScriptOutput};
-use upload::Upload;
+use upload::AgentUpload;
 
 /// A target that sends nothing for so long counts as hanging.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Which agent to start, and how.
 pub struct Options<'a> {
-    pub entry: &'a Entry,
+    pub entry: &'a RosterEntry,
     pub agents: &'a Agents,
     /// What the agent must be able to do.
     pub agent_kind: AgentKind,
@@ -45,11 +45,11 @@ pub struct RunningAgent {
 }
 
 /// Starts the agent, and uploads it first if the target doesn't have it.
-pub async fn start(session: &dyn LoginSession, options: &Options<'_>) -> Result<RunningAgent, Failure> {
+pub async fn start(session: &dyn LoginSession, options: &Options<'_>) -> Result<RunningAgent, LinkFailure> {
     let mut skip = Vec::new();
     let mut last = None;
     // doas asks for its password at a terminal only.
-    let needs_tty = |entry: &Entry| {
+    let needs_tty = |entry: &RosterEntry| {
         entry.escalate.as_ref().is_some_and(|wish| wish.method == Method::Doas && wish.password.is_some())
     };
     let mut tty = options.entry.tty || needs_tty(options.entry);
@@ -67,7 +67,10 @@ pub async fn start(session: &dyn LoginSession, options: &Options<'_>) -> Result<
             Err(AttemptError::NoDirectory(failure)) => return Err(last.unwrap_or(failure)),
             Err(AttemptError::NeedsTty) if !tty => tty = true,
             Err(AttemptError::NeedsTty) => {
-                return Err(Failure::new(Stage::Escalate, "sudo wants a terminal and does not accept the one it has"));
+                return Err(LinkFailure::new(
+                    Stage::Escalate,
+                    "sudo wants a terminal and does not accept the one it has",
+                ));
             }
             Err(AttemptError::Final(failure)) => return Err(failure),
         }
@@ -79,16 +82,16 @@ enum AttemptError {
     /// This directory can't be used; another one may work.
     Directory {
         directory: String,
-        failure: Failure,
+        failure: LinkFailure,
     },
     NeedsTty,
     /// There is no other directory.
-    NoDirectory(Failure),
-    Final(Failure),
+    NoDirectory(LinkFailure),
+    Final(LinkFailure),
 }
 
-impl From<Failure> for AttemptError {
-    fn from(failure: Failure) -> AttemptError {
+impl From<LinkFailure> for AttemptError {
+    fn from(failure: LinkFailure) -> AttemptError {
         AttemptError::Final(failure)
     }
 }
@@ -137,7 +140,7 @@ async fn attempt(
             }
             ScriptMessage::Need { machine, gzip, check, directory } => {
                 let agent = agent_for(options, &machine, options.agent_kind)?;
-                let upload = Upload { agent, check, compress: gzip && !session.near(), directory: &directory };
+                let upload = AgentUpload { agent, check, compress: gzip && !session.near(), directory: &directory };
                 let _permit = options.uploading.acquire().await;
                 let (began, kind, hash) = (Instant::now(), agent.kind.name(), short(&agent.hash));
                 let (machine, directory, gzip) = (printable(&machine), printable(&directory), upload.compress);
@@ -161,7 +164,7 @@ fn short(hash: &str) -> &str {
 
 impl From<ScriptError> for AttemptError {
     fn from(error: ScriptError) -> AttemptError {
-        let failure = |text: String| Failure::new(Stage::Upload, text);
+        let failure = |text: String| LinkFailure::new(Stage::Upload, text);
         match error {
             ScriptError::Full { bytes, directory } => {
                 let text =
@@ -236,7 +239,7 @@ impl ScriptReader {
                     let noise = [self.out.noise(), self.err.noise()].join(" ");
                     let seconds = SILENCE_LIMIT.as_secs();
                     let text = format!("the target sent nothing for {seconds} seconds after the login {noise}");
-                    return Err(Failure::new(Stage::Agent, text.trim_end())
+                    return Err(LinkFailure::new(Stage::Agent, text.trim_end())
                         .hint("does its login shell start a program or wait for input?")
                         .into());
                 }
@@ -259,11 +262,11 @@ async fn send_password(
     stdin: &mut (dyn AsyncWrite + Send + Unpin),
     options: &Options<'_>,
     asked: usize,
-) -> Result<Option<Secret>, Failure> {
+) -> Result<Option<Secret>, LinkFailure> {
     let Some(escalate) = &options.entry.escalate else { return Ok(None) };
     let method = escalate.method.name();
     if asked > 1 {
-        return Err(Failure::new(Stage::Escalate, format!("{method} did not accept the password"))
+        return Err(LinkFailure::new(Stage::Escalate, format!("{method} did not accept the password"))
             .hint("check `sudo_passwd` in the roster, or leave it out to be asked"));
     }
     let question = format!("{method} password for {}: ", options.entry.id);
@@ -272,7 +275,7 @@ async fn send_password(
         None => options.prompt.secret(&question).await,
     };
     let Some(password) = password else {
-        return Err(Failure::new(Stage::Escalate, format!("{method} asks for a password and none is known"))
+        return Err(LinkFailure::new(Stage::Escalate, format!("{method} asks for a password and none is known"))
             .hint("give `sudo_passwd_file` in the roster, use --ask-sudo-pass, or allow NOPASSWD in sudoers"));
     };
     let line = Secret::new(format!("{}\n", password.reveal()));
@@ -280,17 +283,17 @@ async fn send_password(
         stdin.write_all(line.reveal().as_bytes()).await?;
         stdin.flush().await
     };
-    sent.await.map_err(|error| Failure::new(Stage::Escalate, format!("could not send the password: {error}")))?;
+    sent.await.map_err(|error| LinkFailure::new(Stage::Escalate, format!("could not send the password: {error}")))?;
     Ok(Some(password))
 }
 
-fn agent_for<'a>(options: &Options<'a>, machine: &str, kind: AgentKind) -> Result<&'a Agent, Failure> {
+fn agent_for<'a>(options: &Options<'a>, machine: &str, kind: AgentKind) -> Result<&'a Agent, LinkFailure> {
     options.agents.get(machine, kind).ok_or_else(|| {
         let machines = match options.agents.machines() {
             none if none.is_empty() => "no machine at all".to_owned(),
             machines => format!("{machines} only"),
         };
-        Failure::new(
+        LinkFailure::new(
             Stage::Upload,
             format!("the target is a {machine} machine, and this rocksalt has agents for {machines}"),
         )
@@ -299,7 +302,7 @@ fn agent_for<'a>(options: &Options<'a>, machine: &str, kind: AgentKind) -> Resul
 }
 
 /// Explains why the command ended without a message of the script.
-fn explain_exit(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> AttemptError {
+fn explain_exit(stdout: &str, stderr: &str, entry: &RosterEntry, asked: usize) -> AttemptError {
     let both = format!("{stderr} {stdout}");
     let has = |words: &[&str]| words.iter().any(|word| both.contains(word));
     if has(&["must have a tty", "a terminal is required", "Must be run from a terminal", "tty required"]) {
@@ -308,7 +311,7 @@ fn explain_exit(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Atte
     let output = if stderr.is_empty() { stdout } else { stderr };
     if entry.escalate.is_some() {
         let method = entry.escalate.as_ref().map_or("sudo", |escalate| escalate.method.name());
-        let failure = |text: String| Failure::new(Stage::Escalate, text);
+        let failure = |text: String| LinkFailure::new(Stage::Escalate, text);
         if asked > 0
             && has(&[
                 "incorrect password",
@@ -338,12 +341,12 @@ fn explain_exit(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Atte
         }
     }
     if has(&["Permission denied", "permission denied"]) {
-        return Failure::new(Stage::Agent, format!("the agent can't be started: {output}"))
+        return LinkFailure::new(Stage::Agent, format!("the agent can't be started: {output}"))
             .hint("its directory may be mounted noexec: name another with `thin_dir` in the roster")
             .into();
     }
     if has(&["account is currently not available", "nologin"]) {
-        return Failure::new(Stage::Session, format!("the user has no login shell: {output}"))
+        return LinkFailure::new(Stage::Session, format!("the user has no login shell: {output}"))
             .hint("log in as another user")
             .into();
     }
@@ -351,7 +354,7 @@ fn explain_exit(stdout: &str, stderr: &str, entry: &Entry, asked: usize) -> Atte
         "" => "the session ended before the agent started, without any output".to_owned(),
         output => format!("the session ended before the agent started: {output}"),
     };
-    Failure::new(Stage::Agent, text).hint("does a plain `ssh` to it with the command `true` work?").into()
+    LinkFailure::new(Stage::Agent, text).hint("does a plain `ssh` to it with the command `true` work?").into()
 }
 
 /// New for every attempt, so that no earlier output of a target can be taken for a message of the script.
@@ -360,7 +363,7 @@ fn random_markers() -> Markers {
     Markers { mark: format!("ROCKSALT-{number:016x}"), prompt: format!("ROCKSALT-PASSWORD-{number:016x}:") }
 }
 
-fn prompts(entry: &Entry, markers: &Markers) -> Vec<String> {
+fn prompts(entry: &RosterEntry, markers: &Markers) -> Vec<String> {
     match entry.escalate.as_ref().map(|escalate| escalate.method) {
         None => Vec::new(),
         Some(Method::Sudo) => vec![markers.prompt.clone()],

@@ -15,7 +15,7 @@
 //! Files that it makes are private (umask 077), but the agent gets back the umask of the login, which
 //! the commands that it runs inherit.
 
-use rocksalt_core::roster::{Entry, Escalate, Method};
+use rocksalt_core::roster::{Escalate, Method, RosterEntry};
 
 /// Random words that tell messages of the script from everything else that a login prints.
 pub struct Markers {
@@ -27,7 +27,7 @@ pub struct Markers {
 
 /// The command line for the login shell that finds or receives an agent and starts it.
 pub fn bootstrap_command(
-    entry: &Entry,
+    entry: &RosterEntry,
     markers: &Markers,
     hashes: &[&str],
     skip: &[String],
@@ -65,7 +65,7 @@ const SEARCHED: [&str; 3] = ["/var/tmp/.rocksalt-*", "/dev/shm/.rocksalt-*", "/t
 const STORED: [&str; 3] = ["//var/tmp/.rocksalt-", "//dev/shm/.rocksalt-", "//tmp/.rocksalt-"];
 
 /// The directories of the agent, best first, without those that failed before.
-fn directories(entry: &Entry, skip: &[String], shared: [&str; 3]) -> String {
+fn directories(entry: &RosterEntry, skip: &[String], shared: [&str; 3]) -> String {
     let mut all = Vec::new();
     if let Some(configured) = &entry.agent_dir {
         let (start, rest) = match configured.strip_prefix("~/") {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_password_is_never_part_of_the_command() {
-        let mut entry = Entry::new("web", "web");
+        let mut entry = RosterEntry::new("web", "web");
         let password = Some(rocksalt_core::Secret::new("hunter2".to_owned()));
         entry.escalate = Some(Escalate { method: Method::Sudo, user: "root".into(), password });
         let markers = Markers { mark: "M".into(), prompt: "P".into() };

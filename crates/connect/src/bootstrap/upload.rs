@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -11,7 +11,7 @@ use super::SILENCE_LIMIT;
 use crate::agents::{Agent, Check};
 
 /// The agent to send, its encoding and its destination.
-pub struct Upload<'a> {
+pub struct AgentUpload<'a> {
     pub agent: &'a Agent,
     pub check: Check,
     pub compress: bool,
@@ -34,15 +34,15 @@ const WINDOW_TIMEOUT: Duration = Duration::from_millis(20);
 /// The pause where the transport does not report its window.
 const PAUSE: Duration = Duration::from_millis(1);
 
-impl Upload<'_> {
+impl AgentUpload<'_> {
     pub async fn send(
         &self,
         stdin: &mut (dyn AsyncWrite + Send + Unpin),
         room: Option<watch::Receiver<u32>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LinkFailure> {
         let fault = |error: std::io::Error| {
             let directory = self.directory;
-            Failure::new(Stage::Upload, format!("the link broke while the agent was sent to {directory}: {error}"))
+            LinkFailure::new(Stage::Upload, format!("the link broke while the agent was sent to {directory}: {error}"))
                 .hint("try again; nothing that is incomplete is ever run")
         };
         let (format, bytes) =

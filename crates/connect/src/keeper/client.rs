@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use rocksalt_core::frame::Frame;
 use rocksalt_core::keeper::{FromKeeper, ToKeeper};
-use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, Stage};
 use rocksalt_core::log::LogRecord;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -27,23 +27,23 @@ pub struct KeeperLinks {
 
 struct Shared {
     messages: mpsc::UnboundedSender<ToKeeper>,
-    state: Mutex<State>,
+    state: Mutex<KeeperState>,
     next: AtomicU32,
     ended: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct State {
+struct KeeperState {
     opening: HashMap<u32, Opening>,
     channels: HashMap<u32, mpsc::UnboundedSender<Frame>>,
     /// Why a request ended without a result.
-    lost: HashMap<u32, Failure>,
+    lost: HashMap<u32, LinkFailure>,
     lists: Vec<oneshot::Sender<Vec<Info>>>,
     closes: Vec<oneshot::Sender<usize>>,
 }
 
 struct Opening {
-    done: oneshot::Sender<Result<(), Failure>>,
+    done: oneshot::Sender<Result<(), LinkFailure>>,
     reports: mpsc::UnboundedSender<Report>,
 }
 
@@ -93,7 +93,7 @@ impl KeeperLinks {
         &self,
         progress: Option<&Progress>,
         message: impl FnOnce(u32) -> ToKeeper,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         let ticket = self.shared.number();
         let (done, mut opened) = oneshot::channel();
         let (reports, mut reported) = mpsc::unbounded_channel();
@@ -127,7 +127,7 @@ impl KeeperLinks {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KeeperState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,8 +136,8 @@ impl Shared {
     }
 }
 
-fn gone() -> Failure {
-    Failure::new(Stage::Link, "the keeper that held the links has ended")
+fn gone() -> LinkFailure {
+    LinkFailure::new(Stage::Link, "the keeper that held the links has ended")
         .hint("run it again: a new one will be started")
 }
 
@@ -171,7 +171,7 @@ async fn receive(
     state.closes.clear();
 }
 
-impl State {
+impl KeeperState {
     /// Passes a message to the task that waits for it.
     fn dispatch(&mut self, message: FromKeeper) {
         match message {
@@ -223,28 +223,28 @@ impl State {
 impl Links for KeeperLinks {
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         agent_kind: AgentKind,
         wipe: bool,
         progress: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         let (entry, verbose, log) = (Box::new(entry.clone()), progress.is_some(), log::level());
         self.request_link(progress, |ticket| ToKeeper::Open { ticket, entry, wipe, verbose, agent_kind, log }).await
     }
 
-    async fn secondary_agent(&self, entry: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, entry: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         let entry = Box::new(entry.clone());
         self.request_link(None, |ticket| ToKeeper::SecondaryAgent { ticket, entry }).await.ok()
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         let (sender, links) = oneshot::channel();
         self.shared.lock().lists.push(sender);
         self.shared.messages.send(ToKeeper::List).map_err(|_| gone())?;
         links.await.map_err(|_| gone())
     }
 
-    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, Failure> {
+    async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, LinkFailure> {
         let (sender, count) = oneshot::channel();
         self.shared.lock().closes.push(sender);
         self.shared.messages.send(ToKeeper::Close { targets: targets.to_vec(), wipe }).map_err(|_| gone())?;
@@ -258,7 +258,7 @@ struct KeeperLinkHandle {
 }
 
 impl LinkHandle for KeeperLinkHandle {
-    fn open_channel(&self, user: &str) -> Result<RequestChannel, Failure> {
+    fn open_channel(&self, user: &str) -> Result<RequestChannel, LinkFailure> {
         let channel = self.shared.number();
         let (sender, frames) = mpsc::unbounded_channel();
         self.shared.lock().channels.insert(channel, sender);
@@ -287,7 +287,7 @@ impl FrameSink for KeeperSink {
         let _ = self.shared.messages.send(ToKeeper::End { channel: self.channel });
     }
 
-    fn lost(&self) -> Failure {
+    fn lost(&self) -> LinkFailure {
         self.shared.lock().lost.remove(&self.channel).unwrap_or_else(gone)
     }
 }

@@ -50,7 +50,7 @@ impl<F: Fn(LogRecord) + Send + Sync + 'static> Subscriber for Forward<F> {
             Level::DEBUG => LogLevel::Debug,
             Level::TRACE => LogLevel::Trace,
         };
-        let mut line = Line::default();
+        let mut line = LogFields::default();
         event.record(&mut line);
         let module = event.metadata().target().trim_start_matches("rocksalt_").to_owned();
         (self.send)(LogRecord { level, module, text: line.message + &line.fields }.bounded());
@@ -63,12 +63,12 @@ impl<F: Fn(LogRecord) + Send + Sync + 'static> Subscriber for Forward<F> {
 
 /// The message, then the fields as `name=value`.
 #[derive(Default)]
-struct Line {
+struct LogFields {
     message: String,
     fields: String,
 }
 
-impl Visit for Line {
+impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         // Writing into memory can't fail.
         let _ = match field.name() {

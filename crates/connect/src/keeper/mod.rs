@@ -12,17 +12,17 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 
 pub use client::KeeperLinks;
 pub use server::{Settings, serve};
 
 /// The directory of the socket: created if it doesn't exist, and refused unless only this user can use it
 /// (docs/security-rules.md#r10).
-pub fn directory(runtime: &Path, uid: u32) -> Result<PathBuf, Failure> {
+pub fn directory(runtime: &Path, uid: u32) -> Result<PathBuf, LinkFailure> {
     let directory = runtime.join("rocksalt");
     let failure =
-        |text: String| Failure::new(Stage::Settings, text).hint("set XDG_RUNTIME_DIR to a directory of your own");
+        |text: String| LinkFailure::new(Stage::Settings, text).hint("set XDG_RUNTIME_DIR to a directory of your own");
     match fs::DirBuilder::new().mode(0o700).create(&directory) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

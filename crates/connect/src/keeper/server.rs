@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use rocksalt_core::frame::Frame;
 use rocksalt_core::keeper::{FromKeeper, ToKeeper};
-use rocksalt_core::link::{AgentKind, Failure, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::secret::Secret;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -91,7 +91,7 @@ impl Keeper {
         let (read, write) = stream.into_split();
         let (outgoing, messages) = mpsc::unbounded_channel();
         let writer = tokio::spawn(wire::write(write, messages));
-        let client = Arc::new(Client {
+        let client = Arc::new(KeeperClient {
             keeper: Arc::clone(&self),
             outgoing,
             agent_socket: Mutex::default(),
@@ -108,7 +108,7 @@ impl Keeper {
 }
 
 /// A connected command.
-struct Client {
+struct KeeperClient {
     keeper: Arc<Keeper>,
     outgoing: mpsc::UnboundedSender<FromKeeper>,
     agent_socket: Mutex<Option<PathBuf>>,
@@ -122,8 +122,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Client {
-    async fn receive(self: &Arc<Client>, mut reader: Reader<tokio::net::unix::OwnedReadHalf, ToKeeper>) {
+impl KeeperClient {
+    async fn receive(self: &Arc<KeeperClient>, mut reader: Reader<tokio::net::unix::OwnedReadHalf, ToKeeper>) {
         while let Ok(Some(message)) = reader.next().await {
             match message {
                 ToKeeper::Hello { agent_socket, .. } => {
@@ -181,7 +181,7 @@ impl Client {
         let _ = self.outgoing.send(message);
     }
 
-    async fn open(&self, ticket: u32, entry: &Entry, agent_kind: AgentKind, wipe: bool, verbose: bool) {
+    async fn open(&self, ticket: u32, entry: &RosterEntry, agent_kind: AgentKind, wipe: bool, verbose: bool) {
         let agent_socket = lock(&self.agent_socket).clone();
         let outgoing = self.outgoing.clone();
         let progress = move |stage: Stage| {
@@ -194,12 +194,12 @@ impl Client {
         self.report_opened(ticket, self.keeper.pool.link(&request).await);
     }
 
-    async fn secondary_agent(&self, ticket: u32, entry: &Entry) {
-        let none = || Failure::new(Stage::Link, "the target has only one agent");
+    async fn secondary_agent(&self, ticket: u32, entry: &RosterEntry) {
+        let none = || LinkFailure::new(Stage::Link, "the target has only one agent");
         self.report_opened(ticket, self.keeper.pool.secondary_agent(entry).await.ok_or_else(none));
     }
 
-    fn report_opened(&self, ticket: u32, link: Result<Arc<Link>, Failure>) {
+    fn report_opened(&self, ticket: u32, link: Result<Arc<Link>, LinkFailure>) {
         match link {
             Ok(link) => {
                 lock(&self.links).insert(ticket, link);
@@ -209,11 +209,11 @@ impl Client {
         }
     }
 
-    fn start(self: &Arc<Client>, channel: u32, ticket: u32, user: &str) {
+    fn start(self: &Arc<KeeperClient>, channel: u32, ticket: u32, user: &str) {
         let link = lock(&self.links).get(&ticket).cloned();
         let opened = match link {
             Some(link) => link.open_channel(user),
-            None => Err(Failure::new(Stage::Link, "the keeper has no such link")),
+            None => Err(LinkFailure::new(Stage::Link, "the keeper has no such link")),
         };
         match opened {
             Ok(open) => {
@@ -255,7 +255,7 @@ async fn relay(
 }
 
 #[async_trait]
-impl Prompt for Client {
+impl Prompt for KeeperClient {
     /// Asks at the terminal of the command that needs the link.
     async fn secret(&self, text: &str) -> Option<Secret> {
         let question = self.next_question.fetch_add(1, Ordering::Relaxed);

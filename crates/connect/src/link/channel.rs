@@ -1,7 +1,7 @@
 //! [`RequestChannel`]: the frames of one request, over a link of this process or of the keeper.
 
 use rocksalt_core::frame::{Frame, LINK, Message, RequestId};
-use rocksalt_core::link::Failure;
+use rocksalt_core::link::LinkFailure;
 use tokio::sync::mpsc;
 
 /// The frames of one request. Id 0 is the request itself, other ids are questions of the agent.
@@ -18,7 +18,7 @@ pub trait FrameSink: Send + Sync {
     fn close(&self);
 
     /// Why no more frames come.
-    fn lost(&self) -> Failure;
+    fn lost(&self) -> LinkFailure;
 }
 
 impl RequestChannel {
@@ -27,7 +27,7 @@ impl RequestChannel {
     }
 
     /// The next frame, or the reason why there is none.
-    pub async fn next(&mut self) -> Result<Frame, Failure> {
+    pub async fn next(&mut self) -> Result<Frame, LinkFailure> {
         match self.frames.recv().await {
             Some(frame) => Ok(frame),
             None => Err(self.sink.lost()),

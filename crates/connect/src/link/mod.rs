@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::frame::{Frame, Hello, LINK, Message, PROTOCOL, RequestId};
-use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, LinkKey, Stage};
 use rocksalt_core::log::LogRecord;
 use rocksalt_core::secret::Secret;
 use tokio::sync::mpsc;
@@ -23,14 +23,14 @@ use crate::transport::LoginSession;
 use log_limit::LogLimit;
 
 pub use channel::{FrameSink, RequestChannel};
-pub use request::{Answers, NoAnswers, Receipt, Request, Upload};
+pub use request::{Answers, IncomingStream, LinkRequest, NoAnswers, Receipt};
 
 /// An open link. Shared through `Arc`; closed by [`Link::close`].
 pub struct Link {
-    key: Key,
+    key: LinkKey,
     target: String,
     frames: mpsc::UnboundedSender<Frame>,
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
     session: Arc<dyn LoginSession>,
     /// The password that sudo, su or doas accepted when the agent was started.
     password: Option<Secret>,
@@ -42,18 +42,18 @@ pub struct Link {
 }
 
 #[derive(Default)]
-struct State {
+struct LinkState {
     channels: HashMap<RequestId, OpenRequest>,
     /// The call to which each question of the agent belongs.
     asks: HashMap<RequestId, RequestId>,
     /// Why the link ended.
-    lost: Option<Failure>,
+    lost: Option<LinkFailure>,
     last_use: Option<Instant>,
     /// Made by the first diagnostic line of the agent.
     log_limit: Option<LogLimit>,
 }
 
-impl State {
+impl LinkState {
     /// The line if it may pass, cut to its limits.
     fn limit_log(&mut self, record: LogRecord) -> Option<LogRecord> {
         let now = Instant::now();
@@ -75,11 +75,11 @@ struct OpenRequest {
 impl Link {
     /// Exchanges greetings with the agent and starts to receive frames.
     pub async fn open(
-        key: Key,
+        key: LinkKey,
         target: &str,
         started: RunningAgent,
         session: Arc<dyn LoginSession>,
-    ) -> Result<Arc<Link>, Failure> {
+    ) -> Result<Arc<Link>, LinkFailure> {
         let RunningAgent { program, first_bytes, password } = started;
         let version = env!("CARGO_PKG_VERSION").into();
         let greeting = Hello { protocol: PROTOCOL, version, pid: 0, agent_kind: AgentKind::default() };
@@ -105,7 +105,7 @@ impl Link {
         Ok(link)
     }
 
-    pub fn key(&self) -> &Key {
+    pub fn key(&self) -> &LinkKey {
         &self.key
     }
 
@@ -125,7 +125,7 @@ impl Link {
     }
 
     /// Starts a request. Dropping the channel cancels it, unless the target keeps its result.
-    pub fn open_channel(self: &Arc<Link>, user: &str) -> Result<RequestChannel, Failure> {
+    pub fn open_channel(self: &Arc<Link>, user: &str) -> Result<RequestChannel, LinkFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed) & !rocksalt_core::frame::FIRST_ASK;
         let id = id.max(1);
         let (sender, frames) = mpsc::unbounded_channel();
@@ -141,7 +141,7 @@ impl Link {
     }
 
     /// Why the link ended; `None` while it is open.
-    pub fn lost(&self) -> Option<Failure> {
+    pub fn lost(&self) -> Option<LinkFailure> {
         self.lock().lost.clone()
     }
 
@@ -196,10 +196,10 @@ impl Link {
             }
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
-        self.mark_lost(Failure::new(Stage::Link, "the link was closed"));
+        self.mark_lost(LinkFailure::new(Stage::Link, "the link was closed"));
     }
 
-    fn mark_lost(&self, failure: Failure) {
+    fn mark_lost(&self, failure: LinkFailure) {
         let mut state = self.lock();
         state.lost.get_or_insert(failure);
         // Their receivers end and read the reason from `lost`.
@@ -207,7 +207,7 @@ impl Link {
         state.asks.clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -267,7 +267,7 @@ impl FrameSink for LinkSink {
         }
     }
 
-    fn lost(&self) -> Failure {
-        self.link.lost().unwrap_or_else(|| Failure::new(Stage::Link, "the agent gave no result"))
+    fn lost(&self) -> LinkFailure {
+        self.link.lost().unwrap_or_else(|| LinkFailure::new(Stage::Link, "the agent gave no result"))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use rocksalt_core::frame::{self, Decoder, Frame, Hello, LINK, Message, PROTOCOL};
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -27,9 +27,10 @@ pub struct Pump {
 }
 
 /// Exchanges greetings.
-pub async fn greet(mut program: Program, first_bytes: Vec<u8>, own: Hello) -> Result<(Hello, Pump), Failure> {
+pub async fn greet(mut program: Program, first_bytes: Vec<u8>, own: Hello) -> Result<(Hello, Pump), LinkFailure> {
     let broken = |text: String| {
-        Failure::new(Stage::Agent, text).hint("does the target's login shell or a `.bashrc` print to standard output?")
+        LinkFailure::new(Stage::Agent, text)
+            .hint("does the target's login shell or a `.bashrc` print to standard output?")
     };
     let mut bytes = Vec::new();
     let hello = Frame::new(LINK, Message::Hello(own));
@@ -58,7 +59,9 @@ pub async fn greet(mut program: Program, first_bytes: Vec<u8>, own: Hello) -> Re
                     let _ = timeout(Duration::from_millis(300), rest.read_to_end(&mut said)).await;
                     let said = String::from_utf8_lossy(&said).trim().to_owned();
                     let hint = "its directory may be mounted noexec: name another with `thin_dir` in the roster";
-                    return Err(Failure::new(Stage::Agent, format!("the agent ended as it started: {said}")).hint(hint));
+                    return Err(
+                        LinkFailure::new(Stage::Agent, format!("the agent ended as it started: {said}")).hint(hint)
+                    );
                 }
             }
         }
@@ -67,7 +70,7 @@ pub async fn greet(mut program: Program, first_bytes: Vec<u8>, own: Hello) -> Re
         .await
         .map_err(|_| broken(format!("the agent did not greet within {} seconds", GREETING_LIMIT.as_secs())))??;
     if hello.protocol != PROTOCOL {
-        return Err(Failure::new(
+        return Err(LinkFailure::new(
             Stage::Agent,
             format!(
                 "the agent (version {}) speaks protocol {}, this controller (version {}) protocol {PROTOCOL}",
@@ -103,7 +106,7 @@ impl Pump {
     }
 }
 
-async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder, link: &Weak<Link>) -> Failure {
+async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder, link: &Weak<Link>) -> LinkFailure {
     // Small, since every idle link has one.
     let mut buffer = vec![0; 8 * 1024];
     let mut silent = Duration::ZERO;
@@ -114,9 +117,11 @@ async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder,
                 Ok(Some(frame)) => match link.upgrade() {
                     Some(link) if frame.message != Message::Pong => link.route(frame),
                     Some(_) => {}
-                    None => return Failure::new(Stage::Link, "the link was closed"),
+                    None => return LinkFailure::new(Stage::Link, "the link was closed"),
                 },
-                Err(error) => return Failure::new(Stage::Link, format!("the agent sent an invalid frame: {error}")),
+                Err(error) => {
+                    return LinkFailure::new(Stage::Link, format!("the agent sent an invalid frame: {error}"));
+                }
             }
         }
         match timeout(PING_INTERVAL, pipe.read(&mut buffer)).await {
@@ -128,15 +133,15 @@ async fn read(mut pipe: impl tokio::io::AsyncRead + Unpin, mut decoder: Decoder,
                 }
             }
             Ok(Ok(_)) => {
-                return Failure::new(Stage::Link, "the connection was closed by the target")
+                return LinkFailure::new(Stage::Link, "the connection was closed by the target")
                     .hint("the agent or the SSH server there ended; run it again to connect anew");
             }
-            Ok(Err(error)) => return Failure::new(Stage::Link, format!("the connection broke: {error}")),
+            Ok(Err(error)) => return LinkFailure::new(Stage::Link, format!("the connection broke: {error}")),
             Err(_) => {
                 silent += PING_INTERVAL;
-                let Some(link) = link.upgrade() else { return Failure::new(Stage::Link, "the link was closed") };
+                let Some(link) = link.upgrade() else { return LinkFailure::new(Stage::Link, "the link was closed") };
                 if silent >= SILENCE_LIMIT {
-                    return Failure::new(
+                    return LinkFailure::new(
                         Stage::Link,
                         format!("the target sent nothing for {} seconds", silent.as_secs()),
                     )

@@ -1,4 +1,4 @@
-//! [`Request`]: a call on a link, from its start to its result.
+//! [`LinkRequest`]: a call on a link, from its start to its result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rocksalt_core::call::{Call, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Answer, Ask, CHUNK, Data, Message, RequestId, Stream, Window};
-use rocksalt_core::link::Failure;
+use rocksalt_core::link::LinkFailure;
 use rocksalt_core::{JobId, Value};
 use tokio::sync::mpsc;
 
@@ -23,16 +23,16 @@ pub trait Answers: Send + Sync {
     async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem>;
 
     /// The agent sends a stream.
-    async fn receive(&self, ask: Ask, upload: Upload) -> Result<Value, Problem>;
+    async fn receive(&self, ask: Ask, upload: IncomingStream) -> Result<Value, Problem>;
 }
 
 /// A stream that the agent sends; complete only if it ends with `Ok(None)`.
-pub struct Upload {
+pub struct IncomingStream {
     pieces: mpsc::UnboundedReceiver<Vec<u8>>,
     credits: mpsc::UnboundedSender<u32>,
 }
 
-impl Upload {
+impl IncomingStream {
     /// The next piece; `None` at the proper end.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         match self.pieces.recv().await {
@@ -59,7 +59,7 @@ impl Answers for NoAnswers {
         self.answer(ask).await
     }
 
-    async fn receive(&self, ask: Ask, _: Upload) -> Result<Value, Problem> {
+    async fn receive(&self, ask: Ask, _: IncomingStream) -> Result<Value, Problem> {
         self.answer(ask).await
     }
 }
@@ -67,7 +67,7 @@ impl Answers for NoAnswers {
 /// The maximum of unanswered questions of one call.
 const MAX_OPEN_QUESTIONS: usize = 1024;
 
-pub struct Request {
+pub struct LinkRequest {
     channel: RequestChannel,
     answers: Arc<dyn Answers>,
     /// Open questions that have a stream.
@@ -96,15 +96,15 @@ enum OpenQuestion {
     Receiving(mpsc::UnboundedSender<Vec<u8>>),
 }
 
-impl Request {
+impl LinkRequest {
     /// Sends the call. Dropping the request cancels it, unless the target keeps its result.
     ///
     /// The agent sends its diagnostic lines if somebody listens in this process.
-    pub fn start(channel: RequestChannel, mut call: Call, answers: Arc<dyn Answers>) -> Request {
+    pub fn start(channel: RequestChannel, mut call: Call, answers: Arc<dyn Answers>) -> LinkRequest {
         call.log = log::level();
         channel.send(Message::Call(Box::new(call)));
         let (outgoing, replies) = mpsc::unbounded_channel();
-        Request { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
+        LinkRequest { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
     }
 
     /// Cancels the call; its result still arrives, and says that it was cancelled.
@@ -112,7 +112,7 @@ impl Request {
         self.channel.send(Message::Cancel);
     }
 
-    /// As [`Request::cancel`], and kills the processes that the call started.
+    /// As [`LinkRequest::cancel`], and kills the processes that the call started.
     pub fn kill(&self) {
         self.channel.send(Message::Kill);
     }
@@ -123,7 +123,7 @@ impl Request {
     }
 
     /// Waits for the result. `output` gets the output of a command as it arrives.
-    pub async fn finish(&mut self, output: &mut (dyn FnMut(Stream, &[u8]) + Send)) -> Result<Return, Failure> {
+    pub async fn finish(&mut self, output: &mut (dyn FnMut(Stream, &[u8]) + Send)) -> Result<Return, LinkFailure> {
         loop {
             tokio::select! {
                 frame = self.channel.next() => {
@@ -182,7 +182,7 @@ impl Request {
                 let (credits, mut granted) = mpsc::unbounded_channel();
                 self.asks.insert(id, OpenQuestion::Receiving(sender));
                 tokio::spawn(async move {
-                    let receiving = answers.receive(ask, Upload { pieces, credits });
+                    let receiving = answers.receive(ask, IncomingStream { pieces, credits });
                     tokio::pin!(receiving);
                     loop {
                         tokio::select! {

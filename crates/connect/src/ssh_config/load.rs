@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::parse::{Included, directives};
 use super::pattern::matches;
-use super::{BadConfig, Config};
+use super::{BadConfig, SshConfig};
 
 /// `~/.ssh/config`, then `/etc/ssh/ssh_config`. A missing file counts as empty.
-pub fn load(home: &Path) -> Result<Config, BadConfig> {
+pub fn load(home: &Path) -> Result<SshConfig, BadConfig> {
     let ssh = home.join(".ssh");
     let system = Path::new("/etc/ssh");
     let sources = [
@@ -21,7 +21,7 @@ pub fn load(home: &Path) -> Result<Config, BadConfig> {
 }
 
 /// Reads files, each with the directory that its relative `Include`s start from.
-pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<Config, BadConfig> {
+pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<SshConfig, BadConfig> {
     let sources: Vec<Source<'_>> = files.iter().map(|(path, folder)| Source { path, folder, private: false }).collect();
     load_sources(home, &sources)
 }
@@ -33,8 +33,8 @@ struct Source<'a> {
     private: bool,
 }
 
-fn load_sources(home: &Path, sources: &[Source<'_>]) -> Result<Config, BadConfig> {
-    let mut config = Config::default();
+fn load_sources(home: &Path, sources: &[Source<'_>]) -> Result<SshConfig, BadConfig> {
+    let mut config = SshConfig::default();
     let mut bad = BadConfig::default();
     for Source { path, folder, private } in sources {
         let text = match read(path, *private) {

@@ -1,6 +1,6 @@
 //! Reads OpenSSH's client configuration: the settings of a host in `~/.ssh/config`.
 //!
-//! [`load()`] reads the files, [`Config::resolve`] computes the settings of one host. Values agree
+//! [`load()`] reads the files, [`SshConfig::resolve`] computes the settings of one host. Values agree
 //! with `ssh -G`; a test compares them. Settings that change where or how ssh connects, and that the
 //! native transport does not support, are in [`HostSettings::unsupported`].
 
@@ -20,20 +20,20 @@ mod tests;
 
 use std::fmt;
 
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 
 use crate::LocalUser;
 
 pub use jump::{Jump, is_name};
 pub use keywords::Effect;
 pub use load::{load, load_files};
-pub use parse::{ConfigProblem, Included, Origin, Read};
+pub use parse::{ConfigProblem, DirectiveOrigin, Included, Read};
 pub(crate) use pattern::matches_any;
 pub use settings::{AddressFamily, HostSettings, IdentityAgent, StrictHostKeyChecking, UnsupportedSetting};
 
 /// A parsed configuration of one file or several.
 #[derive(Clone, Debug, Default)]
-pub struct Config {
+pub struct SshConfig {
     /// The first file has precedence.
     files: Vec<Vec<parse::Directive>>,
 }
@@ -52,7 +52,7 @@ impl<'a> Query<'a> {
         Query { host, user: None, port: None, proxy_jump: None }
     }
 
-    pub fn from_entry(entry: &'a Entry) -> Query<'a> {
+    pub fn from_entry(entry: &'a RosterEntry) -> Query<'a> {
         Query {
             host: &entry.host,
             user: entry.user.as_deref(),
@@ -62,17 +62,17 @@ impl<'a> Query<'a> {
     }
 }
 
-impl Config {
+impl SshConfig {
     /// Parses one text. `Include` finds no files; [`load_files`] reads files.
-    pub fn parse(text: &str, origin: &str) -> Result<Config, BadConfig> {
-        Config::parse_with(text, origin, &|_| Vec::new())
+    pub fn parse(text: &str, origin: &str) -> Result<SshConfig, BadConfig> {
+        SshConfig::parse_with(text, origin, &|_| Vec::new())
     }
 
     /// Parses one text; `read` reads the files that it includes.
-    pub fn parse_with(text: &str, origin: &str, read: Read<'_>) -> Result<Config, BadConfig> {
+    pub fn parse_with(text: &str, origin: &str, read: Read<'_>) -> Result<SshConfig, BadConfig> {
         let mut bad = BadConfig::default();
         let directives = parse::directives(text, origin, read, 0, &mut bad.problems);
-        if bad.is_empty() { Ok(Config { files: vec![directives] }) } else { Err(bad) }
+        if bad.is_empty() { Ok(SshConfig { files: vec![directives] }) } else { Err(bad) }
     }
 
     /// The settings of a host. Runs no program and reads no file.

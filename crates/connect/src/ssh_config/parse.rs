@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::raw_settings::RawSettings;
-use super::words::Line;
+use super::words::ConfigLine;
 use super::{keywords, words};
 
 /// The maximum depth of included files; ssh has the same limit.
@@ -24,7 +24,7 @@ pub struct Included {
 /// One directive and its place in the file.
 #[derive(Clone, Debug)]
 pub struct Directive {
-    pub origin: Origin,
+    pub origin: DirectiveOrigin,
     pub kind: DirectiveKind,
 }
 
@@ -36,7 +36,7 @@ pub enum DirectiveKind {
     Match(Vec<Criterion>),
     /// The contents of each file.
     Include(Vec<Vec<Directive>>),
-    Set(Line),
+    Set(ConfigLine),
 }
 
 /// One condition of a `Match`.
@@ -50,12 +50,12 @@ pub struct Criterion {
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct DirectiveOrigin {
     pub file: Arc<str>,
     pub line: usize,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for DirectiveOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {text}")]
 pub struct ConfigProblem {
-    pub origin: Origin,
+    pub origin: DirectiveOrigin,
     pub text: String,
 }
 
@@ -80,7 +80,7 @@ pub fn directives(
     let file: Arc<str> = file.into();
     let mut parsed = Vec::new();
     for (number, text) in text.lines().enumerate() {
-        let origin = Origin { file: file.clone(), line: number + 1 };
+        let origin = DirectiveOrigin { file: file.clone(), line: number + 1 };
         let line = match words::line(text) {
             Ok(None) => continue,
             Ok(Some(line)) => line,
@@ -108,7 +108,7 @@ fn included(
     patterns: &[String],
     read: Read<'_>,
     depth: usize,
-    origin: &Origin,
+    origin: &DirectiveOrigin,
     problems: &mut Vec<ConfigProblem>,
 ) -> Vec<Vec<Directive>> {
     let mut files = Vec::new();
@@ -125,7 +125,7 @@ fn included(
 }
 
 /// Sets the value on empty settings, so that an invalid value is found even in a block that isn't used.
-fn setting(line: Line) -> Result<DirectiveKind, String> {
+fn setting(line: ConfigLine) -> Result<DirectiveKind, String> {
     if keywords::treatment(&line.keyword) == Some(keywords::Treatment::Supported) {
         RawSettings::default().set(&line, "").map_err(|why| format!("{}: {why}", line.written))?;
     }

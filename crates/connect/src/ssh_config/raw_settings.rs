@@ -7,7 +7,7 @@ use super::keywords::{self, Treatment};
 use super::settings::{
     AddressFamily, StrictHostKeyChecking, UnsupportedSetting, family, flag, number, port, seconds, strictness,
 };
-use super::words::Line;
+use super::words::ConfigLine;
 
 /// The values found so far. Tokens are not expanded yet.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ pub enum Proxy {
 
 impl RawSettings {
     /// Sets a value unless it is set already. Fails if the value is invalid.
-    pub fn set(&mut self, line: &Line, origin: &str) -> Result<(), String> {
+    pub fn set(&mut self, line: &ConfigLine, origin: &str) -> Result<(), String> {
         let arguments = &line.arguments;
         match line.keyword.as_str() {
             "hostname" => first(&mut self.hostname, arguments, text),
@@ -116,7 +116,7 @@ impl RawSettings {
         }
     }
 
-    fn watch(&mut self, line: &Line, origin: &str) {
+    fn watch(&mut self, line: &ConfigLine, origin: &str) {
         let keyword = line.keyword.as_str();
         let value = line.arguments.first().map_or("", String::as_str);
         let effect = match keywords::treatment(keyword) {

@@ -9,14 +9,14 @@ use super::pattern::matches_any;
 use super::raw_settings::{Proxy, RawSettings};
 use super::settings::{HostSettings, IdentityAgent, StrictHostKeyChecking, UnsupportedSetting};
 use super::tokens::{self, Tokens};
-use super::{Config, Query, ResolveError};
+use super::{Query, ResolveError, SshConfig};
 use crate::LocalUser;
 
 /// The keys that ssh tries when none is named. `id_dsa` and `id_xmss` are left out: no current
 /// server accepts them.
 const DEFAULT_KEYS: [&str; 5] = ["id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"];
 
-pub fn resolve(config: &Config, query: &Query<'_>, local: &LocalUser) -> Result<HostSettings, ResolveError> {
+pub fn resolve(config: &SshConfig, query: &Query<'_>, local: &LocalUser) -> Result<HostSettings, ResolveError> {
     let proxy = query.proxy_jump.map(Jump::parse_list).transpose().map_err(ResolveError)?;
     let mut search = Search {
         host: query.host.to_owned(),
@@ -58,7 +58,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn read_files(&mut self, config: &Config) {
+    fn read_files(&mut self, config: &SshConfig) {
         for file in &config.files {
             self.read_directives(file, true);
         }

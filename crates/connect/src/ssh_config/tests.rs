@@ -15,7 +15,7 @@ fn local() -> LocalUser {
 }
 
 fn resolve(text: &str, host: &str) -> HostSettings {
-    let config = Config::parse(text, "config").expect("a good configuration");
+    let config = SshConfig::parse(text, "config").expect("a good configuration");
     config.resolve(&Query::new(host), &local()).expect("settings")
 }
 
@@ -32,8 +32,8 @@ fn the_first_value_wins_and_key_files_add_up() {
 
 #[test]
 fn what_the_roster_says_goes_first() {
-    let config =
-        Config::parse("Host a\nUser u\nPort 1\nProxyCommand nc\nMatch user r\nConnectTimeout 3\n", "c").expect("good");
+    let config = SshConfig::parse("Host a\nUser u\nPort 1\nProxyCommand nc\nMatch user r\nConnectTimeout 3\n", "c")
+        .expect("good");
     let query = Query { host: "a", user: Some("r"), port: Some(9), proxy_jump: Some("gate") };
     let found = config.resolve(&query, &local()).expect("settings");
     assert_eq!((found.user.as_str(), found.port, found.connect_timeout), ("r", 9, Some(3)));
@@ -45,7 +45,7 @@ fn what_the_roster_says_goes_first() {
 fn every_wrong_line_is_reported_with_its_place() {
     let text = "Port x\nHost\nUser a b\nMatch exec\nMatch all host a\nMatch moon full\nHostName \"a\nConnectTimeout 5y\n\
                 UserKnownHostsFile a none\nProxyJump a@\nIdentitiesOnly maybe\nPort 22\n";
-    let bad = Config::parse(text, "~/.ssh/config").expect_err("a bad configuration");
+    let bad = SshConfig::parse(text, "~/.ssh/config").expect_err("a bad configuration");
     let lines: Vec<usize> = bad.problems.iter().map(|problem| problem.origin.line).collect();
     assert_eq!(lines, (1..=11).collect::<Vec<_>>(), "{bad}");
     assert!(bad.to_string().starts_with("~/.ssh/config:1: Port: 'x' is no port\n"), "{bad}");
@@ -91,7 +91,7 @@ fn an_included_file_counts_only_within_its_block() {
         }
         _ => Vec::new(),
     };
-    let config = Config::parse_with("Host b\n Include inner\n ConnectTimeout 4\n", "outer", &read).expect("good");
+    let config = SshConfig::parse_with("Host b\n Include inner\n ConnectTimeout 4\n", "outer", &read).expect("good");
     let resolve = |host| config.resolve(&Query::new(host), &local()).expect("settings");
     let found = resolve("b");
     assert_eq!((found.port, found.user.as_str(), found.connect_timeout), (5, "b", Some(4)));
@@ -115,7 +115,7 @@ fn agents() {
 #[test]
 fn tokens_that_are_not_known_are_an_error() {
     for text in ["HostName %p\n", "IdentityFile %z\n", "UserKnownHostsFile ${NOT_SET}\n", "IdentityFile ~you/key\n"] {
-        let config = Config::parse(text, "c").expect("good");
+        let config = SshConfig::parse(text, "c").expect("good");
         assert!(config.resolve(&Query::new("a"), &local()).is_err(), "{text}");
     }
 }

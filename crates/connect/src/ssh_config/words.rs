@@ -2,7 +2,7 @@
 
 /// A line that is neither empty nor a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ConfigLine {
     /// In lower case.
     pub keyword: String,
     /// The keyword as it was written.
@@ -13,7 +13,7 @@ pub struct Line {
 }
 
 /// `None` for an empty line and a comment.
-pub fn line(text: &str) -> Result<Option<Line>, String> {
+pub fn line(text: &str) -> Result<Option<ConfigLine>, String> {
     let text = text.trim_matches([' ', '\t', '\r', '\u{c}']);
     if text.is_empty() || text.starts_with('#') {
         return Ok(None);
@@ -30,7 +30,7 @@ pub fn line(text: &str) -> Result<Option<Line>, String> {
         return Err(format!("'{keyword}' has no value"));
     }
     let arguments = arguments(rest).ok_or_else(|| format!("a quote of '{keyword}' is not closed"))?;
-    Ok(Some(Line { keyword, written, arguments, rest: rest.to_owned() }))
+    Ok(Some(ConfigLine { keyword, written, arguments, rest: rest.to_owned() }))
 }
 
 /// Splits words as ssh does: both kinds of quotes, `\"`, `\'`, `\\` and `\ `, and a comment at the

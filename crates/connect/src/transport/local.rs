@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Key, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{LinkFailure, LinkKey, Stage};
+use rocksalt_core::roster::RosterEntry;
 use tokio::process::Command;
 
 use super::{LoginContext, LoginSession, Program, Transport, key_from_entry};
@@ -18,11 +18,11 @@ pub struct LocalTransport(pub LocalUser);
 
 #[async_trait]
 impl Transport for LocalTransport {
-    fn key(&self, entry: &Entry) -> Key {
-        Key { user: self.0.name.clone(), port: 0, ..key_from_entry(entry, &self.0) }
+    fn key(&self, entry: &RosterEntry) -> LinkKey {
+        LinkKey { user: self.0.name.clone(), port: 0, ..key_from_entry(entry, &self.0) }
     }
 
-    async fn connect(&self, _: &Entry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
+    async fn connect(&self, _: &RosterEntry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, LinkFailure> {
         Ok(Box::new(LocalSession { home: self.0.home.clone() }))
     }
 }
@@ -36,7 +36,7 @@ const PIPE: usize = 1024 * 1024;
 
 #[async_trait]
 impl LoginSession for LocalSession {
-    async fn exec(&self, command: &str, _: bool) -> Result<Program, Failure> {
+    async fn exec(&self, command: &str, _: bool) -> Result<Program, LinkFailure> {
         child(Command::new("/bin/sh").arg("-c").arg(command), "/bin/sh")
     }
 
@@ -61,7 +61,7 @@ impl LoginSession for LocalSession {
     async fn close(&self) {}
 }
 
-fn child(command: &mut Command, name: &str) -> Result<Program, Failure> {
+fn child(command: &mut Command, name: &str) -> Result<Program, LinkFailure> {
     let started = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -70,7 +70,7 @@ fn child(command: &mut Command, name: &str) -> Result<Program, Failure> {
         .process_group(0)
         .kill_on_drop(false)
         .spawn();
-    let failure = |text: String| Failure::new(Stage::Session, text);
+    let failure = |text: String| LinkFailure::new(Stage::Session, text);
     let mut child = started.map_err(|error| failure(format!("can't start {name}: {error}")))?;
     let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {

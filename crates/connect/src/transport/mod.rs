@@ -9,9 +9,9 @@ mod ssh;
 use std::path::Path;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Key, Stage};
+use rocksalt_core::link::{LinkFailure, LinkKey, Stage};
 use rocksalt_core::nearest;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -25,10 +25,14 @@ pub const NAMES: [&str; 3] = ["local", "openssh", "ssh"];
 #[async_trait]
 pub trait Transport: Send + Sync {
     /// Identifies the link; entries with the same key share one link.
-    fn key(&self, entry: &Entry) -> Key;
+    fn key(&self, entry: &RosterEntry) -> LinkKey;
 
     /// Connects and logs in. Times out by itself.
-    async fn connect(&self, entry: &Entry, caller: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure>;
+    async fn connect(
+        &self,
+        entry: &RosterEntry,
+        caller: &LoginContext<'_>,
+    ) -> Result<Box<dyn LoginSession>, LinkFailure>;
 }
 
 /// What a login needs besides the roster entry.
@@ -41,8 +45,8 @@ pub struct LoginContext<'a> {
 }
 
 /// The link key of an entry, without the ssh configuration.
-pub fn key_from_entry(entry: &Entry, local_user: &LocalUser) -> Key {
-    Key {
+pub fn key_from_entry(entry: &RosterEntry, local_user: &LocalUser) -> LinkKey {
+    LinkKey {
         transport: entry.transport.clone(),
         user: entry.user.clone().unwrap_or_else(|| local_user.name.clone()),
         address: entry.host.clone(),
@@ -59,7 +63,7 @@ pub fn key_from_entry(entry: &Entry, local_user: &LocalUser) -> Key {
 #[async_trait]
 pub trait LoginSession: Send + Sync {
     /// Starts a command line of the login shell, with a terminal if `tty`.
-    async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure>;
+    async fn exec(&self, command: &str, tty: bool) -> Result<Program, LinkFailure>;
 
     /// The target's architecture, where it is known without asking the target.
     fn machine(&self) -> Option<&'static str> {
@@ -109,7 +113,7 @@ impl Prompt for NoPrompt {
     }
 }
 
-pub fn open(name: &str, local_user: &LocalUser) -> Result<Box<dyn Transport>, Failure> {
+pub fn open(name: &str, local_user: &LocalUser) -> Result<Box<dyn Transport>, LinkFailure> {
     match name {
         "local" => Ok(Box::new(local::LocalTransport(local_user.clone()))),
         "openssh" => Ok(Box::new(openssh::OpenSsh(local_user.clone()))),
@@ -119,7 +123,7 @@ pub fn open(name: &str, local_user: &LocalUser) -> Result<Box<dyn Transport>, Fa
 }
 
 /// The failure for an unknown transport.
-pub fn unknown(name: &str) -> Failure {
-    Failure::new(Stage::Settings, format!("there is no transport '{name}'{}", nearest::hint(name, NAMES)))
+pub fn unknown(name: &str) -> LinkFailure {
+    LinkFailure::new(Stage::Settings, format!("there is no transport '{name}'{}", nearest::hint(name, NAMES)))
         .hint(format!("known: {}", NAMES.join(", ")))
 }

@@ -16,8 +16,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Key, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{LinkFailure, LinkKey, Stage};
+use rocksalt_core::roster::RosterEntry;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::{Child, Command};
@@ -36,11 +36,11 @@ pub struct OpenSsh(pub LocalUser);
 
 #[async_trait]
 impl Transport for OpenSsh {
-    fn key(&self, entry: &Entry) -> Key {
+    fn key(&self, entry: &RosterEntry) -> LinkKey {
         key_from_entry(entry, &self.0)
     }
 
-    async fn connect(&self, entry: &Entry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
+    async fn connect(&self, entry: &RosterEntry, _: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, LinkFailure> {
         no_passwords(entry)?;
         let directory = private_directory()?;
         let socket = directory.path().join("s");
@@ -60,10 +60,10 @@ impl Transport for OpenSsh {
         let output = timeout(limit, login.wait_with_output())
             .await
             .map_err(|_| {
-                Failure::new(Stage::Login, format!("ssh to {target} did not log in within {} s", limit.as_secs()))
+                LinkFailure::new(Stage::Login, format!("ssh to {target} did not log in within {} s", limit.as_secs()))
                     .hint("try it by hand with 'ssh -v'; 'timeout' in the roster gives it longer")
             })?
-            .map_err(|error| Failure::new(Stage::Login, format!("ssh to {target}: {error}")))?;
+            .map_err(|error| LinkFailure::new(Stage::Login, format!("ssh to {target}: {error}")))?;
         if !output.status.success() {
             let failure = failure::failure(&String::from_utf8_lossy(&output.stderr), &target);
             return Err(failure::through(failure, entry.proxy_jump.as_deref(), &target));
@@ -75,7 +75,7 @@ impl Transport for OpenSsh {
 
 /// A login that a background ssh holds.
 struct OpenSshSession {
-    entry: Entry,
+    entry: RosterEntry,
     socket: PathBuf,
     /// `None` once it's closed.
     directory: Mutex<Option<TempDir>>,
@@ -83,9 +83,9 @@ struct OpenSshSession {
 
 #[async_trait]
 impl LoginSession for OpenSshSession {
-    async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure> {
+    async fn exec(&self, command: &str, tty: bool) -> Result<Program, LinkFailure> {
         if !self.socket.exists() {
-            return Err(Failure::new(Stage::Link, format!("the login to {} has ended", target(&self.entry))).busy());
+            return Err(LinkFailure::new(Stage::Link, format!("the login to {} has ended", target(&self.entry))).busy());
         }
         let mut child = Command::new(SSH)
             .args(arguments::command(&self.entry, &self.socket, command, tty))
@@ -97,7 +97,7 @@ impl LoginSession for OpenSshSession {
             .map_err(|error| no_ssh(&error))?;
         let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(Failure::new(Stage::Session, "ssh was started without pipes"));
+            return Err(LinkFailure::new(Stage::Session, "ssh was started without pipes"));
         };
         let child = Arc::new(child);
         Ok(Program {
@@ -156,17 +156,19 @@ impl<P: AsyncRead + Unpin> AsyncRead for ChildPipe<P> {
 }
 
 /// ssh reads passwords from a terminal only; there is no safe way to pass one.
-fn no_passwords(entry: &Entry) -> Result<(), Failure> {
+fn no_passwords(entry: &RosterEntry) -> Result<(), LinkFailure> {
     let (what, hint) = match entry {
-        Entry { password: Some(_), .. } => ("password", "use 'transport: ssh', or log in with a key"),
-        Entry { key_password: Some(_), .. } => ("key's password", "use 'transport: ssh', or give the key to ssh-agent"),
+        RosterEntry { password: Some(_), .. } => ("password", "use 'transport: ssh', or log in with a key"),
+        RosterEntry { key_password: Some(_), .. } => {
+            ("key's password", "use 'transport: ssh', or give the key to ssh-agent")
+        }
         _ => return Ok(()),
     };
-    Err(Failure::new(Stage::Settings, format!("'transport: openssh' cannot give a {what} to ssh")).hint(hint))
+    Err(LinkFailure::new(Stage::Settings, format!("'transport: openssh' cannot give a {what} to ssh")).hint(hint))
 }
 
 /// A private directory for the socket. Its path is short: a socket's path has at most 108 bytes, and ssh adds some.
-fn private_directory() -> Result<TempDir, Failure> {
+fn private_directory() -> Result<TempDir, LinkFailure> {
     let uid = rustix::process::getuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{uid}"));
     let ours = |path: &Path| {
@@ -175,17 +177,20 @@ fn private_directory() -> Result<TempDir, Failure> {
     let base = if ours(&runtime) { runtime } else { PathBuf::from("/tmp") };
     tempfile::Builder::new().prefix("rocksalt-").permissions(Permissions::from_mode(0o700)).tempdir_in(&base).map_err(
         |error| {
-            Failure::new(Stage::Settings, format!("cannot create a private directory in {}: {error}", base.display()))
+            LinkFailure::new(
+                Stage::Settings,
+                format!("cannot create a private directory in {}: {error}", base.display()),
+            )
         },
     )
 }
 
-fn no_ssh(error: &std::io::Error) -> Failure {
-    Failure::new(Stage::Settings, format!("cannot start the program 'ssh': {error}"))
+fn no_ssh(error: &std::io::Error) -> LinkFailure {
+    LinkFailure::new(Stage::Settings, format!("cannot start the program 'ssh': {error}"))
         .hint("install OpenSSH's client, or use 'transport: ssh', which needs none")
 }
 
-fn target(entry: &Entry) -> String {
+fn target(entry: &RosterEntry) -> String {
     let user = entry.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
     let port = entry.port.map(|port| format!(":{port}")).unwrap_or_default();
     match entry.host.contains(':') {

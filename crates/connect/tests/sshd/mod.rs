@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use tempfile::TempDir;
 
 const PROGRAM: &str = "/usr/sbin/sshd";
@@ -73,8 +73,8 @@ impl Sshd {
     }
 
     /// Whom to reach: with the right key, and the host's key recorded.
-    pub fn entry(&self, transport: &str) -> Entry {
-        let mut entry = Entry::new("target", "127.0.0.1");
+    pub fn entry(&self, transport: &str) -> RosterEntry {
+        let mut entry = RosterEntry::new("target", "127.0.0.1");
         entry.transport = transport.to_owned();
         entry.port = Some(self.port);
         entry.keys = vec![self.path("user_key")];

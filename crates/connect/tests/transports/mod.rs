@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rocksalt_connect::LocalUser;
 use rocksalt_connect::transport::{self, LoginContext, LoginSession, NoPrompt, Program};
-use rocksalt_core::link::{Failure, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{LinkFailure, Stage};
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::secret::Secret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ async fn outcome(mut program: Program) -> (Vec<u8>, Vec<u8>) {
     (out, err)
 }
 
-async fn connect(entry: &Entry) -> Result<Box<dyn LoginSession>, Failure> {
+async fn connect(entry: &RosterEntry) -> Result<Box<dyn LoginSession>, LinkFailure> {
     let local_user = LocalUser {
         name: own_name(),
         home: "/nonexistent".into(),
@@ -48,7 +48,7 @@ fn own_name() -> String {
 }
 
 /// The conformance suite: `entry` must be reachable.
-async fn conforms(entry: &Entry) {
+async fn conforms(entry: &RosterEntry) {
     let session = connect(entry).await.unwrap_or_else(|failure| panic!("{}: {failure}", entry.transport));
 
     let (out, err) = outcome(session.exec("printf hello", false).await.expect("starts")).await;
@@ -105,7 +105,7 @@ async fn transports_over_ssh_conform_with_one_login() {
 /// Each way to fail, at the right stage, with the way out, and without a login.
 #[tokio::test]
 async fn failures_have_their_stage() {
-    type Change = fn(&Sshd, &mut Entry);
+    type Change = fn(&Sshd, &mut RosterEntry);
     let cases: [(&str, Change, Stage, &str); 7] = [
         (
             "unknown host key",

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::link::Failure;
+use rocksalt_core::link::LinkFailure;
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, JobId, Value};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::JobService;
-use super::recorder::{EVENTS, Recorder};
+use super::recorder::{EVENTS, JobRecorder};
 use super::running_job::RunningJob;
 use crate::Controller;
 use crate::execution::{AnswersFor, CancelSignal, Execution, ExecutionOptions};
@@ -34,8 +34,8 @@ pub struct Dispatch {
 /// Which targets can begin, which wait in line, and which already have an outcome.
 #[derive(Default)]
 pub struct TurnPlan {
-    pub ready: Vec<Entry>,
-    pub waiting: Vec<(Entry, QueuePlace)>,
+    pub ready: Vec<RosterEntry>,
+    pub waiting: Vec<(RosterEntry, QueuePlace)>,
     /// Outcomes that are known before anything is sent.
     pub known: Vec<(String, TargetOutcome)>,
     /// The places in line of the targets that can begin, where they must be exclusive.
@@ -44,18 +44,24 @@ pub struct TurnPlan {
 
 impl TurnPlan {
     /// All targets begin at once.
-    pub fn all_ready(entries: Vec<Entry>) -> TurnPlan {
+    pub fn all_ready(entries: Vec<RosterEntry>) -> TurnPlan {
         TurnPlan { ready: entries, ..TurnPlan::default() }
     }
 
     /// The controller answers in the place of every target.
-    pub fn answered(entries: &[Entry], result: &Return) -> TurnPlan {
+    pub fn answered(entries: &[RosterEntry], result: &Return) -> TurnPlan {
         let known = entries.iter().map(|entry| (entry.id.clone(), TargetOutcome::Returned(result.clone())));
         TurnPlan { known: known.collect(), ..TurnPlan::default() }
     }
 
     /// Each target is taken, or waited for with `queue`, or refused.
-    pub fn take_places(queues: &StateQueues, entries: &[Entry], job: JobId, function: &str, queue: bool) -> TurnPlan {
+    pub fn take_places(
+        queues: &StateQueues,
+        entries: &[RosterEntry],
+        job: JobId,
+        function: &str,
+        queue: bool,
+    ) -> TurnPlan {
         let mut turns = TurnPlan::default();
         for entry in entries {
             let place = match queue {
@@ -75,7 +81,7 @@ impl TurnPlan {
     }
 
     /// Adds targets of which it is known that they can't be reached.
-    pub fn add_unreached(&mut self, unreached: &[(Entry, Failure)]) {
+    pub fn add_unreached(&mut self, unreached: &[(RosterEntry, LinkFailure)]) {
         self.known.extend(unreached.iter().map(|(entry, failure)| (entry.id.clone(), failure.clone().into())));
     }
 
@@ -91,7 +97,7 @@ pub async fn dispatch<R: JobRecords>(jobs: Arc<JobService<R>>, controller: Arc<C
     let (receipts, receipts_received) = mpsc::unbounded_channel();
     let (events, events_received) = mpsc::channel(EVENTS);
     options.receipts = jobs.settings.recall.map(|_| receipts);
-    let recorder = Recorder::new(&*jobs, &controller, &job, &running);
+    let recorder = JobRecorder::new(&*jobs, &controller, &job, &running);
     let places = Arc::clone(&recorder.places);
     let recording = tokio::spawn(recorder.record(updates_received, receipts_received, events_received));
     let cancel_signal = running.cancel_signal.clone();
@@ -144,7 +150,7 @@ struct Share {
 }
 
 impl Share {
-    async fn run(&self, targets: Vec<Entry>) {
+    async fn run(&self, targets: Vec<RosterEntry>) {
         let execution = Execution { job: self.job, call: self.call.clone(), targets, options: self.options.clone() };
         let (answers, updates) = (Arc::clone(&self.answers), self.updates.clone());
         self.controller.execute(execution, answers, updates, self.cancel_signal.clone()).await;

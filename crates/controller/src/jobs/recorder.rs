@@ -1,4 +1,4 @@
-//! [`Recorder`]: stores the results of a job as they come, and sends receipts to the targets.
+//! [`JobRecorder`]: stores the results of a job as they come, and sends receipts to the targets.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// This many events of targets wait to be stored; a target that sends more has to wait.
 pub const EVENTS: usize = 64;
 
-pub struct Recorder {
+pub struct JobRecorder {
     records: Arc<dyn JobRecords>,
     controller: Arc<Controller>,
     job: JobRecord,
@@ -47,14 +47,14 @@ pub struct Recorder {
     lost: bool,
 }
 
-impl Recorder {
+impl JobRecorder {
     pub fn new<R: JobRecords>(
         jobs: &JobService<R>,
         controller: &Arc<Controller>,
         job: &JobRecord,
         running: &Arc<RunningJob>,
-    ) -> Recorder {
-        Recorder {
+    ) -> JobRecorder {
+        JobRecorder {
             records: Arc::clone(&jobs.records) as Arc<dyn JobRecords>,
             controller: Arc::clone(controller),
             job: job.clone(),

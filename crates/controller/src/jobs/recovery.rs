@@ -9,7 +9,7 @@ use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 
 use super::JobService;
-use super::recorder::Recorder;
+use super::recorder::JobRecorder;
 use super::running_job::RunningJob;
 use crate::ledger::Ledger;
 use crate::state_queue::exclusive;
@@ -42,7 +42,7 @@ impl JobService<Ledger> {
             self.running_jobs().insert(job.id, Arc::clone(&running));
             let (known, ask) = sort(&job, &returned);
             let lost = lost_before || !known.is_empty();
-            let recorder = Recorder::new(self, controller, &job, &running);
+            let recorder = JobRecorder::new(self, controller, &job, &running);
             if exclusive(&job.function, &job.kwargs) {
                 let mut places = recorder.places.lock().unwrap_or_else(PoisonError::into_inner);
                 places.extend(ask.iter().map(|(id, _)| (id.clone(), self.queues.line_up(id, job.id))));

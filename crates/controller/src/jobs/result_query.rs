@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::link::{NoAnswers, Receipt, Request};
+use rocksalt_connect::link::{LinkRequest, NoAnswers, Receipt};
 use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
-use rocksalt_core::link::{AgentKind, Failure, Stage};
+use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
 use rocksalt_core::record::TargetOutcome;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, JobId, Map, Value};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -90,7 +90,7 @@ impl ResultQuery {
         }
     }
 
-    async fn query_once(&self, entry: &Entry) -> Result<(TargetAnswer, Receipt), Failure> {
+    async fn query_once(&self, entry: &RosterEntry) -> Result<(TargetAnswer, Receipt), LinkFailure> {
         let mut kwargs = Map::new();
         if self.cancel_signal.is_cancelled() {
             kwargs.insert("signal", if self.cancel_signal.is_killed() { 9i64 } else { 15i64 });
@@ -99,7 +99,7 @@ impl ResultQuery {
         let user = format!("{} {KEPT}", self.controller.user);
         let asking = async {
             let line = self.controller.links.open(entry, AgentKind::Small, false, None).await?;
-            let mut request = Request::start(line.open_channel(&user)?, call, Arc::new(NoAnswers));
+            let mut request = LinkRequest::start(line.open_channel(&user)?, call, Arc::new(NoAnswers));
             let result = request.finish(&mut |_, _| {}).await?;
             Ok((parse_answer(result), request.into_receipt(self.job, entry.id.clone())))
         };
@@ -108,7 +108,7 @@ impl ResultQuery {
             Err(_) => {
                 // The next request must connect again instead of waiting on a dead link.
                 let _ = self.controller.links.close(std::slice::from_ref(&entry.id), false).await;
-                Err(Failure::new(Stage::Link, format!("no answer within {} seconds", PATIENCE.as_secs())))
+                Err(LinkFailure::new(Stage::Link, format!("no answer within {} seconds", PATIENCE.as_secs())))
             }
         }
     }

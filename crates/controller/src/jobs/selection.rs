@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::roster::Entry;
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::target::TargetKind;
 
 use super::Error;
 use crate::Controller;
-use crate::select::Target;
+use crate::select::TargetQuery;
 
 pub struct SelectedTargets {
-    pub target: Target,
-    pub entries: Vec<Entry>,
+    pub target: TargetQuery,
+    pub entries: Vec<RosterEntry>,
     /// Targets that may be meant, but could not be asked for their grains.
-    pub unknown: Vec<(Entry, Failure)>,
+    pub unknown: Vec<(RosterEntry, LinkFailure)>,
     /// Ids that the request names and the roster does not have.
     pub missing: Vec<String>,
 }
@@ -59,13 +59,13 @@ pub async fn select_targets(
 }
 
 /// The target expression of a request.
-pub fn target(request: &RunRequest) -> Result<Target, Error> {
+pub fn target(request: &RunRequest) -> Result<TargetQuery, Error> {
     let kind = match request.target_kind.as_str() {
         "" => TargetKind::Glob,
         name => TargetKind::from_name(name)?,
     };
     let delimiter = request.delimiter.clone().unwrap_or_else(|| ":".into());
-    Ok(Target { kind, text: request.target.clone(), delimiter })
+    Ok(TargetQuery { kind, text: request.target.clone(), delimiter })
 }
 
 /// The ids in a list of targets.
@@ -84,10 +84,10 @@ fn random_subset<T>(items: Vec<T>, count: usize) -> Vec<T> {
 }
 
 /// A target may or may not be meant, and can't be asked.
-fn grains_unknown(failure: Failure) -> Failure {
+fn grains_unknown(failure: LinkFailure) -> LinkFailure {
     // Nothing was started there, so nobody need ask the target for a result.
     let stage = if failure.stage == Stage::Link { Stage::Agent } else { failure.stage };
-    Failure { stage, text: format!("its grains are not known, and it can't be asked: {}", failure.text), ..failure }
+    LinkFailure { stage, text: format!("its grains are not known, and it can't be asked: {}", failure.text), ..failure }
 }
 
 #[cfg(test)]

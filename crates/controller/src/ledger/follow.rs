@@ -135,16 +135,16 @@ impl Follower {
             // Marked as seen before looking: what comes after the look wakes us.
             self.count.borrow_and_update();
             match self.in_memory() {
-                Look::Event(event) => {
+                NextEvent::Event(event) => {
                     self.after = self.after.max(event.id);
                     return Ok(Heard::Event(event));
                 }
-                Look::Store => {
+                NextEvent::Store => {
                     if let Some(gap) = self.read_on().await? {
                         return Ok(gap);
                     }
                 }
-                Look::Nothing => {
+                NextEvent::Nothing => {
                     if self.count.changed().await.is_err() {
                         return Err(Error::Unavailable { doing: "listen", why: "the ledger is closed".into() });
                     }
@@ -153,13 +153,13 @@ impl Follower {
         }
     }
 
-    fn in_memory(&mut self) -> Look {
+    fn in_memory(&mut self) -> NextEvent {
         let history = self.recent.history();
         let place = match self.place {
             Some(place) if place >= history.gone => place,
             _ if self.after < history.before => {
                 self.place = None;
-                return Look::Store;
+                return NextEvent::Store;
             }
             // All that is missing is in memory.
             _ => {
@@ -171,11 +171,11 @@ impl Follower {
         match history.events.get((place - history.gone) as usize) {
             Some((event, _)) => {
                 self.place = Some(place + 1);
-                Look::Event(Arc::clone(event))
+                NextEvent::Event(Arc::clone(event))
             }
             None => {
                 self.place = Some(place);
-                Look::Nothing
+                NextEvent::Nothing
             }
         }
     }
@@ -204,7 +204,7 @@ impl Follower {
     }
 }
 
-enum Look {
+enum NextEvent {
     Event(Arc<LoggedEvent>),
     Store,
     Nothing,

@@ -20,9 +20,9 @@ use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Ask, FIRST_ASK, Frame, LINK, Message};
-use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, Stage};
 use rocksalt_core::request::RunRequest;
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::{Call, Event, JobId, Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -128,7 +128,7 @@ impl Fleet {
         let external = pillar::ExternalPillars::new(&Value::List(Vec::new()), &pillar::Settings::default());
         let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
         Arc::new(Controller {
-            roster: Roster { entries: ids.iter().map(|id| Entry::new(id, id)).collect(), ..Roster::default() },
+            roster: Roster { entries: ids.iter().map(|id| RosterEntry::new(id, id)).collect(), ..Roster::default() },
             nodegroups: Default::default(),
             links,
             files: Arc::clone(&files),
@@ -350,27 +350,27 @@ struct Playing(Arc<Fleet>, Alive);
 impl Links for Playing {
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         _: AgentKind,
         _: bool,
         _: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         self.1.or_never().await;
         match self.0.on(&entry.id, |target| target.up) {
             true => Ok(Arc::new(PlayedLine(Arc::clone(&self.0), entry.id.clone(), self.1.clone()))),
-            false => Err(Failure::new(Stage::Connect, "it is down")),
+            false => Err(LinkFailure::new(Stage::Connect, "it is down")),
         }
     }
 
-    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, _: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         Ok(Vec::new())
     }
 
-    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, LinkFailure> {
         Ok(0)
     }
 }
@@ -378,7 +378,7 @@ impl Links for Playing {
 struct PlayedLine(Arc<Fleet>, String, Alive);
 
 impl LinkHandle for PlayedLine {
-    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, LinkFailure> {
         let (answers, frames) = mpsc::unbounded_channel();
         let (say, asked) = mpsc::unbounded_channel();
         let fleet = Arc::clone(&self.0);
@@ -400,8 +400,8 @@ impl FrameSink for Said {
         self.send(Frame::new(LINK, Message::Abandon));
     }
 
-    fn lost(&self) -> Failure {
-        Failure::new(Stage::Link, "the link broke")
+    fn lost(&self) -> LinkFailure {
+        LinkFailure::new(Stage::Link, "the link broke")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::roster::Entry;
+use crate::roster::RosterEntry;
 use crate::value::{Map, Value};
 
 pub trait Subject {
@@ -57,7 +57,7 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// A target that was never reached is known by what its roster says.
-impl Subject for Entry {
+impl Subject for RosterEntry {
     fn id(&self) -> &str {
         &self.id
     }

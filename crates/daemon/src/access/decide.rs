@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rocksalt_controller::Controller;
-use rocksalt_controller::select::Target;
+use rocksalt_controller::select::TargetQuery;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::target::{DELIMITER, TargetKind};
 
 use super::grammar::AuthEntry;
 use super::rule::{self, AccessRule, CallView};
 use super::{ALWAYS_ALLOWED, AccessGrant, AccessPolicy};
-use crate::requests::{Kind as Why, Refusal};
+use crate::requests::{Refusal, RefusalKind};
 
 /// The two kinds of functions that the controller itself runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl AccessPolicy {
             }
             let Some(wanted) = &wanted else { continue };
             let limits =
-                Target { kind: TargetKind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
+                TargetQuery { kind: TargetKind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
             let inside = select_ids(controller, limits).await?;
             let outside: Vec<&String> = wanted.difference(&inside).collect();
             if outside.is_empty() {
@@ -217,18 +217,19 @@ impl std::fmt::Display for RulePosition<'_> {
     }
 }
 
-fn target_of(run: &RunRequest) -> Result<Target, Refusal> {
-    let invalid = |error: rocksalt_core::target::Error| Refusal::new(Why::Invalid, error.to_string());
+fn target_of(run: &RunRequest) -> Result<TargetQuery, Refusal> {
+    let invalid = |error: rocksalt_core::target::Error| Refusal::new(RefusalKind::Invalid, error.to_string());
     let kind = match run.target_kind.as_str() {
         "" => TargetKind::Glob,
         name => TargetKind::from_name(name).map_err(invalid)?,
     };
     let delimiter = run.delimiter.clone().unwrap_or_else(|| DELIMITER.to_owned());
-    Ok(Target { kind, text: run.target.clone(), delimiter })
+    Ok(TargetQuery { kind, text: run.target.clone(), delimiter })
 }
 
-async fn select_ids(controller: &Arc<Controller>, target: Target) -> Result<BTreeSet<String>, Refusal> {
-    let selection = controller.select(&target).await.map_err(|error| Refusal::new(Why::Invalid, error.to_string()))?;
+async fn select_ids(controller: &Arc<Controller>, target: TargetQuery) -> Result<BTreeSet<String>, Refusal> {
+    let selection =
+        controller.select(&target).await.map_err(|error| Refusal::new(RefusalKind::Invalid, error.to_string()))?;
     // Targets whose grains are unknown are not selected: what can't be checked is not inside.
     Ok(selection.entries.into_iter().map(|entry| entry.id).collect())
 }

@@ -19,7 +19,7 @@ use rocksalt_core::request::{ControllerCall, Needs, RunRequest};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value};
 
-use crate::requests::{Caller, Kind, Refusal};
+use crate::requests::{Caller, Refusal, RefusalKind};
 
 use decide::{DecisionTrace, FunctionKind};
 pub use explain::Explanation;
@@ -94,12 +94,12 @@ impl AccessPolicy {
         let groups = match &caller.rights {
             Rights::All => return Ok(AccessGrant::default()),
             Rights::Listed { groups } => groups,
-            Rights::None => return Err(Refusal::new(Kind::Unauthenticated, "log in first")),
+            Rights::None => return Err(Refusal::new(RefusalKind::Unauthenticated, "log in first")),
         };
         // A token may outlive its backend, if the configuration removes that.
         if !self.backends.contains_key(&caller.eauth) {
             let text = format!("the eauth '{}' is no longer in external_auth", caller.eauth);
-            return Err(Refusal::new(Kind::Unauthenticated, text));
+            return Err(Refusal::new(RefusalKind::Unauthenticated, text));
         }
         let entries = self.entries(&caller.eauth, &caller.user, groups);
         let (allowed, what) = match needs {
@@ -130,7 +130,7 @@ impl AccessPolicy {
         };
         match allowed {
             true => Ok(AccessGrant::default()),
-            false => Err(Refusal::new(Kind::Forbidden, format!("{} has no right to {what}", caller.user))),
+            false => Err(Refusal::new(RefusalKind::Forbidden, format!("{} has no right to {what}", caller.user))),
         }
     }
 
@@ -144,7 +144,7 @@ impl AccessPolicy {
         let grant = self.check_function(entries, run, controller, &mut DecisionTrace::off()).await?;
         grant.ok_or_else(|| {
             let (user, function, target) = (&caller.user, &run.function, &run.target);
-            Refusal::new(Kind::Forbidden, format!("{user} may not run {function} on '{target}'"))
+            Refusal::new(RefusalKind::Forbidden, format!("{user} may not run {function} on '{target}'"))
                 .hint(format!("`rocksalt access explain {user} {function} '{target}'` tells why"))
         })
     }

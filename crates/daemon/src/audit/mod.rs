@@ -27,7 +27,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::clock::now;
-use crate::requests::{Caller, Kind, Refusal};
+use crate::requests::{Caller, Refusal, RefusalKind};
 
 use entry::AuditEntry;
 use file::AuditFile;
@@ -207,7 +207,7 @@ impl Audit {
 
     async fn write(&self, entry: AuditEntry) -> Result<u64, Refusal> {
         let Some(state) = &self.0 else { return Ok(0) };
-        let unavailable = |why: String| Refusal::new(Kind::Unavailable, why);
+        let unavailable = |why: String| Refusal::new(RefusalKind::Unavailable, why);
         let closed = || unavailable("the audit log is closed".into());
         let (answer, answered) = oneshot::channel();
         let command = WriterCommand::Append { entry: Box::new(entry), micros: now(), answer: Some(answer) };

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::access::Rights;
 use crate::audit::{Audit, LoginEvent};
 use crate::clock::now;
-use crate::requests::{Caller, Kind, Refusal};
+use crate::requests::{Caller, Refusal, RefusalKind};
 
 use backends::{Backend, VerifiedUser};
 use password_cache::PasswordCache;
@@ -162,7 +162,7 @@ impl Auth {
     /// The caller of a token; refused if it is unknown or expired.
     pub async fn token(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, Refusal> {
         let state = self.state()?;
-        let refused = || Refusal::new(Kind::Unauthenticated, "the token is unknown or expired");
+        let refused = || Refusal::new(RefusalKind::Unauthenticated, "the token is unknown or expired");
         let settings = state.settings();
         let record = match tokens::is_token(token) {
             true => state.tokens.get(token, settings.token_idle).await?,
@@ -184,11 +184,11 @@ impl Auth {
         let settings = state.settings();
         if !settings.certificates {
             let text = "client certificates are not accepted: external_auth has no `cert`";
-            return Err(Refusal::new(Kind::Unauthenticated, text));
+            return Err(Refusal::new(RefusalKind::Unauthenticated, text));
         }
         if !settings.allows_address(name, from) {
             let _ = state.audit.log_login(LoginEvent::Refused, name, "cert", from).await;
-            return Err(Refusal::new(Kind::Unauthenticated, "not allowed from this address"));
+            return Err(Refusal::new(RefusalKind::Unauthenticated, "not allowed from this address"));
         }
         let rights = Rights::Listed { groups: Vec::new() };
         Ok(Caller { user: name.to_owned(), eauth: "cert".to_owned(), rights, from })
@@ -215,7 +215,7 @@ impl Auth {
     }
 
     fn state(&self) -> Result<&Arc<AuthState>, Refusal> {
-        self.0.as_ref().ok_or_else(|| Refusal::new(Kind::Unauthenticated, "logins are disabled"))
+        self.0.as_ref().ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, "logins are disabled"))
     }
 }
 
@@ -270,7 +270,7 @@ impl AuthState {
         if wait > 0.0 {
             let _ = self.audit.log_login(LoginEvent::Throttled, &credentials.user, &credentials.eauth, from).await;
             let text = format!("too many failed logins; try again in {} seconds", wait.ceil());
-            return Err(Refusal::new(Kind::Unauthenticated, text));
+            return Err(Refusal::new(RefusalKind::Unauthenticated, text));
         }
         match self.check_password(credentials, backend.as_ref(), from, settings.remember).await? {
             Some(verified) => Ok(caller(verified)),
@@ -305,7 +305,10 @@ impl AuthState {
             // Not the client's fault, and it reveals nothing about the password.
             Err(why) => {
                 tracing::warn!(eauth = backend.name(), why, "could not check a login");
-                Err(Refusal::new(Kind::Unavailable, format!("logins with {eauth} can't be checked at the moment")))
+                Err(Refusal::new(
+                    RefusalKind::Unavailable,
+                    format!("logins with {eauth} can't be checked at the moment"),
+                ))
             }
         }
     }
@@ -320,7 +323,7 @@ impl AuthState {
     async fn refuse(&self, credentials: &Credentials, from: Option<IpAddr>, begun: Instant) -> Refusal {
         let _ = self.audit.log_login(LoginEvent::Refused, &credentials.user, &credentials.eauth, from).await;
         tokio::time::sleep_until((begun + FAILED_LOGIN_DURATION).into()).await;
-        Refusal::new(Kind::Unauthenticated, "user, password or eauth is wrong")
+        Refusal::new(RefusalKind::Unauthenticated, "user, password or eauth is wrong")
     }
 
     async fn issue_token(
@@ -335,7 +338,7 @@ impl AuthState {
         let life = match requested_expire {
             // At most a year.
             Some(seconds) if seconds > 0.0 => Duration::from_secs_f64(seconds.min(31_536_000.0)),
-            Some(_) => return Err(Refusal::new(Kind::Invalid, "`token_expire` must be more than 0 seconds")),
+            Some(_) => return Err(Refusal::new(RefusalKind::Invalid, "`token_expire` must be more than 0 seconds")),
             None => settings.token_expire,
         };
         let start = (self.now)();
@@ -350,7 +353,7 @@ impl AuthState {
             stamp: verified.stamp,
             from: address_text(caller.from).filter(|_| settings.bind_address),
         };
-        let token = self.tokens.create(&record).await.map_err(|why| Refusal::new(Kind::Unavailable, why))?;
+        let token = self.tokens.create(&record).await.map_err(|why| Refusal::new(RefusalKind::Unavailable, why))?;
         let seconds = |micros: u64| micros as f64 / 1e6;
         Ok(IssuedToken { token, start: seconds(start), expire: seconds(expire), caller })
     }

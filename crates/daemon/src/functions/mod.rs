@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use rocksalt_controller::select::Target;
+use rocksalt_controller::select::TargetQuery;
 use rocksalt_core::value::{fields_of, from_value};
 use rocksalt_core::{Call, Map, Value, roster, target};
 use schemars::{JsonSchema, Schema};
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 pub use describe::{argspec, doc};
 pub use run::{payload, run, stamp};
 
-use crate::requests::{Caller, FunctionResult, Kind, Loaded, Refusal, RequestService};
+use crate::requests::{Caller, FunctionResult, Loaded, Refusal, RefusalKind, RequestService};
 
 /// A runner or wheel function.
 pub trait ControllerFunction: DeserializeOwned + JsonSchema + Send + 'static {
@@ -153,7 +153,7 @@ impl FunctionTable {
     pub fn get(&self, name: &str) -> Result<&'static FunctionEntry, Refusal> {
         self.entries().find(|entry| entry.name == name || entry.aliases.contains(&name)).ok_or_else(|| {
             let near = rocksalt_core::nearest::hint(name, self.entries().map(|entry| entry.name));
-            Refusal::new(Kind::Invalid, format!("unknown {} function '{name}'{near}", self.kind))
+            Refusal::new(RefusalKind::Invalid, format!("unknown {} function '{name}'{near}", self.kind))
                 .hint(format!("the runner doc.{} lists all functions", self.kind))
         })
     }
@@ -164,7 +164,7 @@ pub async fn select(
     context: &FunctionContext,
     target: &Value,
     kind: &str,
-) -> Result<Vec<roster::Entry>, FunctionFailure> {
+) -> Result<Vec<roster::RosterEntry>, FunctionFailure> {
     let text = match target {
         Value::List(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
         other => other.to_string(),
@@ -174,7 +174,7 @@ pub async fn select(
         (_, "") => target::TargetKind::Glob,
         (_, name) => target::TargetKind::from_name(name).map_err(|error| FunctionFailure::failed(error.to_string()))?,
     };
-    let target = Target { kind, text, delimiter: ":".into() };
+    let target = TargetQuery { kind, text, delimiter: ":".into() };
     let selection = context.loaded.controller.select(&target).await;
     Ok(selection.map_err(|error| FunctionFailure::failed(error.to_string()))?.entries)
 }

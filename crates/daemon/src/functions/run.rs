@@ -12,7 +12,7 @@ use rocksalt_core::{Event, JobId, Map, Value};
 
 use super::{CallRecord, FunctionContext, FunctionEntry, FunctionFailure, FunctionTable};
 use crate::clock::now;
-use crate::requests::{Caller, ControllerResult, FunctionResult, Kind, Refusal, RequestService};
+use crate::requests::{Caller, ControllerResult, FunctionResult, Refusal, RefusalKind, RequestService};
 
 /// Calls a function. If it fails, the failure is its result.
 pub async fn run(
@@ -67,7 +67,7 @@ impl PendingCall {
         let (ran, record) = self.create_record().await?;
         // A task of its own, so that it completes even if the client disconnects.
         let work = tokio::spawn(self.call_and_store(ran, record));
-        work.await.map_err(|_| Refusal::new(Kind::Unavailable, "the function was aborted"))?
+        work.await.map_err(|_| Refusal::new(RefusalKind::Unavailable, "the function was aborted"))?
     }
 
     async fn run_in_background(self) -> Result<ControllerResult, Refusal> {
@@ -89,7 +89,7 @@ impl PendingCall {
             ..NewJob::default()
         };
         let begun = self.context.requests.ledger().begin(new, JobState::Running).await?;
-        let record = begun.ok_or_else(|| Refusal::new(Kind::Unavailable, "no job id was free"))?;
+        let record = begun.ok_or_else(|| Refusal::new(RefusalKind::Unavailable, "no job id was free"))?;
         Ok((self.new_result(record.id), record))
     }
 

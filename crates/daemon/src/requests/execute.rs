@@ -6,7 +6,7 @@ use rocksalt_controller::job_events;
 use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{Event, JobId, Map, Value};
 
-use super::{Answer, Caller, Kind, Loaded, Refusal, RequestService, targets};
+use super::{Answer, Caller, Loaded, Refusal, RefusalKind, RequestService, targets};
 use crate::access::AccessGrant;
 
 /// The longest tag. The path of a hook becomes part of one.
@@ -53,7 +53,7 @@ impl RequestService {
                 Ok(Answer::Value(told.to_value()))
             }
             Request::Reload => {
-                self.reload().await.map_err(|why| Refusal::new(Kind::Invalid, why))?;
+                self.reload().await.map_err(|why| Refusal::new(RefusalKind::Invalid, why))?;
                 Ok(Answer::Done)
             }
         }
@@ -66,24 +66,30 @@ impl RequestService {
         match self.ledger().job(job).await? {
             None => Err(no_job(job)),
             Some(record) if record.state.ended() => {
-                Err(Refusal::new(Kind::Taken, format!("job {job} has ended: it is {}", record.state.name())))
+                Err(Refusal::new(RefusalKind::Taken, format!("job {job} has ended: it is {}", record.state.name())))
             }
-            Some(record) => Err(Refusal::new(Kind::Unavailable, format!("job {job} is run by {}", record.owner))
-                .hint("ask that controller")),
+            Some(record) => {
+                Err(Refusal::new(RefusalKind::Unavailable, format!("job {job} is run by {}", record.owner))
+                    .hint("ask that controller"))
+            }
         }
     }
 }
 
 fn no_job(id: JobId) -> Refusal {
-    Refusal::new(Kind::NotFound, format!("there is no job {id}")).hint("`rocksalt jobs list` shows those that are kept")
+    Refusal::new(RefusalKind::NotFound, format!("there is no job {id}"))
+        .hint("`rocksalt jobs list` shows those that are kept")
 }
 
 /// Users send events under tags of their own, never as a target, a job or the controller (docs/security-rules.md#r4).
 fn own(event: Event) -> Result<Event, Refusal> {
     tag(&event.tag)?;
     if job_events::is_reserved(&event.tag) {
-        return Err(Refusal::new(Kind::Invalid, format!("events like '{}' are the controller's own", event.tag))
-            .hint("take a tag of your own, as in my/event"));
+        return Err(Refusal::new(
+            RefusalKind::Invalid,
+            format!("events like '{}' are the controller's own", event.tag),
+        )
+        .hint("take a tag of your own, as in my/event"));
     }
     Ok(event)
 }
@@ -100,7 +106,7 @@ fn hook(path: &str, data: Map) -> Result<Event, Refusal> {
 
 fn tag(text: &str) -> Result<(), Refusal> {
     if text.is_empty() || text.len() > LONGEST_HOOK || text.chars().any(char::is_control) {
-        return Err(Refusal::new(Kind::Invalid, "a tag is a text of 1 to 512 bytes without control characters"));
+        return Err(Refusal::new(RefusalKind::Invalid, "a tag is a text of 1 to 512 bytes without control characters"));
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub use answer::{Answer, ControllerResult, FunctionResult};
 pub use caller::Caller;
 pub use config_sources::ConfigSources;
 pub use presence::Presence;
-pub use refusal::{Kind, Refusal};
+pub use refusal::{Refusal, RefusalKind};
 pub use request_user::RequestUser;
 pub use stats::Stats;
 pub use targets::TargetInfo;
@@ -153,7 +153,8 @@ impl RequestService {
         // A task of its own: a client that disconnects must not leave a request half done.
         let work = async move { requests.checked(&caller, request).await };
         let work = tokio::spawn(work.in_current_span());
-        work.await.unwrap_or_else(|_| Err(Refusal::new(Kind::Unavailable, "the request broke off; the log tells why")))
+        work.await
+            .unwrap_or_else(|_| Err(Refusal::new(RefusalKind::Unavailable, "the request broke off; the log tells why")))
     }
 
     async fn checked(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {

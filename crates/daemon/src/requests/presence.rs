@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rocksalt_connect::links::Links;
 use rocksalt_controller::Controller;
 use rocksalt_controller::ledger::Ledger;
-use rocksalt_core::link::{AgentKind, Failure, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
+use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Event, Map, Value};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -44,7 +44,7 @@ const AWAY: Duration = Duration::from_secs(300);
 const UNWILLING: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum PresenceState {
     Up,
     Down,
     /// Not tried yet.
@@ -52,12 +52,12 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl PresenceState {
     pub fn name(self) -> &'static str {
         match self {
-            State::Up => "up",
-            State::Down => "down",
-            State::Unknown => "unknown",
+            PresenceState::Up => "up",
+            PresenceState::Down => "down",
+            PresenceState::Unknown => "unknown",
         }
     }
 }
@@ -65,7 +65,7 @@ impl State {
 /// The state of a target. Times are microseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetPresence {
-    pub state: State,
+    pub state: PresenceState,
     pub since: Option<u64>,
     pub last_seen: Option<u64>,
     /// Why it is down.
@@ -74,12 +74,12 @@ pub struct TargetPresence {
 
 #[derive(Default)]
 pub struct Presence {
-    targets: Mutex<BTreeMap<String, Target>>,
+    targets: Mutex<BTreeMap<String, WatchedTarget>>,
     wake: Notify,
 }
 
 #[derive(Default)]
-struct Target {
+struct WatchedTarget {
     seen: TargetPresence,
     /// An attempt runs.
     trying: bool,
@@ -104,12 +104,12 @@ impl Changed {
 
 /// The attempts of one check, a few at a time. If it is dropped, the rest waits for the next check.
 #[derive(Default)]
-struct Look {
-    due: VecDeque<(Trying, Entry, Arc<dyn Links>)>,
+struct PresenceCheck {
+    due: VecDeque<(Trying, RosterEntry, Arc<dyn Links>)>,
     trying: JoinSet<Changed>,
 }
 
-impl Look {
+impl PresenceCheck {
     /// Reads the state of the links, and starts with the targets that are due.
     async fn begin(&mut self, presence: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
         // Otherwise the pool is being closed.
@@ -165,17 +165,17 @@ impl Presence {
 
     /// The ids of reachable targets, sorted.
     pub fn up(&self) -> Vec<String> {
-        self.that_are(State::Up)
+        self.that_are(PresenceState::Up)
     }
 
     /// The targets that could not be reached.
     pub fn down(&self) -> Vec<String> {
-        self.that_are(State::Down)
+        self.that_are(PresenceState::Down)
     }
 
     /// Checks now: reads the state of the links, and tries the targets that are due.
     pub async fn look(self: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
-        let mut look = Look::default();
+        let mut look = PresenceCheck::default();
         let mut changed = look.begin(self, controller).await;
         while let Some(more) = look.next().await {
             changed.add(more);
@@ -191,11 +191,11 @@ impl Presence {
         self.wake.notify_one();
     }
 
-    fn that_are(&self, state: State) -> Vec<String> {
+    fn that_are(&self, state: PresenceState) -> Vec<String> {
         self.targets().iter().filter(|(_, target)| target.seen.state == state).map(|(id, _)| id.clone()).collect()
     }
 
-    fn targets(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Target>> {
+    fn targets(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, WatchedTarget>> {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -207,7 +207,7 @@ impl Presence {
         let mut targets = self.targets();
         targets.retain(|id, target| {
             let stays = known.contains(id.as_str());
-            if !stays && target.seen.state == State::Up {
+            if !stays && target.seen.state == PresenceState::Up {
                 changed.lost.insert(id.clone());
             }
             stays
@@ -226,7 +226,7 @@ impl Presence {
         (changed, due)
     }
 
-    fn tried(&self, id: &str, outcome: Result<(), Failure>) -> Changed {
+    fn tried(&self, id: &str, outcome: Result<(), LinkFailure>) -> Changed {
         let mut changed = Changed::default();
         if let Some(target) = self.targets().get_mut(id) {
             match outcome {
@@ -238,23 +238,23 @@ impl Presence {
     }
 }
 
-impl Target {
+impl WatchedTarget {
     fn up(&mut self, id: &str, changed: &mut Changed) {
         let now = crate::clock::now();
-        if self.seen.state != State::Up {
-            self.seen = TargetPresence { state: State::Up, since: Some(now), ..TargetPresence::default() };
+        if self.seen.state != PresenceState::Up {
+            self.seen = TargetPresence { state: PresenceState::Up, since: Some(now), ..TargetPresence::default() };
             changed.new.insert(id.to_owned());
         }
         self.seen.last_seen = Some(now);
         (self.failures, self.next) = (0, None);
     }
 
-    fn down(&mut self, id: &str, failure: &Failure, changed: &mut Changed) {
-        if self.seen.state == State::Up {
+    fn down(&mut self, id: &str, failure: &LinkFailure, changed: &mut Changed) {
+        if self.seen.state == PresenceState::Up {
             changed.lost.insert(id.to_owned());
         }
-        if self.seen.state != State::Down {
-            self.seen.state = State::Down;
+        if self.seen.state != PresenceState::Down {
+            self.seen.state = PresenceState::Down;
             self.seen.since = Some(crate::clock::now());
         }
         self.seen.why = Some(format!("{}: {}", failure.stage.name(), failure.text));
@@ -277,7 +277,7 @@ fn pause(stage: Stage, failures: u32) -> Duration {
 /// Checks until the daemon ends, and fires events for what changes.
 pub async fn watch(requests: Arc<RequestService>) {
     let presence = Arc::clone(requests.presence());
-    let mut look = Look::default();
+    let mut look = PresenceCheck::default();
     let mut told = Instant::now();
     loop {
         let loaded = requests.loaded();
@@ -339,13 +339,13 @@ fn event<const N: usize>(tag: &str, lists: [(&str, BTreeSet<String>); N]) -> Eve
 mod tests {
     use super::*;
 
-    fn failure(stage: Stage) -> Failure {
-        Failure::new(stage, "no")
+    fn failure(stage: Stage) -> LinkFailure {
+        LinkFailure::new(stage, "no")
     }
 
     #[test]
     fn a_change_is_told_once() {
-        let mut target = Target::default();
+        let mut target = WatchedTarget::default();
         let mut changed = Changed::default();
         target.up("a", &mut changed);
         assert!(changed.new.contains("a"));

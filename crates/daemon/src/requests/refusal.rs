@@ -4,7 +4,7 @@ use rocksalt_backends::store;
 use rocksalt_controller::jobs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RefusalKind {
     /// The caller is not logged in.
     Unauthenticated,
     /// The caller has no right to it.
@@ -22,13 +22,13 @@ pub enum Kind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
-    pub kind: Kind,
+    pub kind: RefusalKind,
     pub text: String,
     pub hint: Option<String>,
 }
 
 impl Refusal {
-    pub fn new(kind: Kind, text: impl Into<String>) -> Refusal {
+    pub fn new(kind: RefusalKind, text: impl Into<String>) -> Refusal {
         Refusal { kind, text: text.into(), hint: None }
     }
 
@@ -41,17 +41,17 @@ impl Refusal {
 
 impl From<store::Error> for Refusal {
     fn from(error: store::Error) -> Refusal {
-        Refusal::new(Kind::Unavailable, error.to_string())
+        Refusal::new(RefusalKind::Unavailable, error.to_string())
     }
 }
 
 impl From<jobs::Error> for Refusal {
     fn from(error: jobs::Error) -> Refusal {
         let kind = match &error {
-            jobs::Error::Target(_) | jobs::Error::Option(_) => Kind::Invalid,
-            jobs::Error::Taken(_) => Kind::Taken,
-            jobs::Error::Beyond(_) => Kind::Forbidden,
-            jobs::Error::Store(_) => Kind::Unavailable,
+            jobs::Error::Target(_) | jobs::Error::Option(_) => RefusalKind::Invalid,
+            jobs::Error::Taken(_) => RefusalKind::Taken,
+            jobs::Error::Beyond(_) => RefusalKind::Forbidden,
+            jobs::Error::Store(_) => RefusalKind::Unavailable,
         };
         Refusal::new(kind, error.to_string())
     }

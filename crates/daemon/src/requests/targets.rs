@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rocksalt_core::request::{Needs, RunRequest};
 use rocksalt_core::{Map, Value};
 
-use super::presence::{State, TargetPresence};
+use super::presence::{PresenceState, TargetPresence};
 use super::{Caller, Loaded, RequestService};
 
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct TargetInfo {
     pub port: Option<u16>,
     pub user: Option<String>,
     pub transport: String,
-    pub state: State,
+    pub state: PresenceState,
     /// Microseconds since 1970: when the state began.
     pub since: Option<u64>,
     /// Microseconds since 1970: when it was last reached.
@@ -32,9 +32,9 @@ impl TargetInfo {
     pub fn value(self) -> Value {
         let seconds = |micros: Option<u64>| micros.map_or(Value::Null, |micros| Value::Float(micros as f64 / 1e6));
         let up = match self.state {
-            State::Up => Value::Bool(true),
-            State::Down => Value::Bool(false),
-            State::Unknown => Value::Null,
+            PresenceState::Up => Value::Bool(true),
+            PresenceState::Down => Value::Bool(false),
+            PresenceState::Unknown => Value::Null,
         };
         let mut map = Map::new();
         map.insert("id", self.id);

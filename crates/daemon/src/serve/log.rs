@@ -15,7 +15,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    pub format: Format,
+    pub format: LogFormat,
     /// Of lines on standard error: a level of Salt or of ours, or filters as `info,rocksalt_daemon=debug`; empty: `info`.
     pub level: String,
     /// Lines go here too.
@@ -25,7 +25,7 @@ pub struct Settings {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum LogFormat {
     /// Text on a terminal, else JSON.
     #[default]
     Auto,
@@ -35,7 +35,7 @@ pub enum Format {
 
 /// Starts to write lines to standard error. To be called once.
 pub fn start(settings: &Settings) -> Result<(), String> {
-    start_with(settings, || Lines(io::stderr()))
+    start_with(settings, || EscapedLines(io::stderr()))
 }
 
 /// As [`start`], with another writer than standard error.
@@ -44,9 +44,9 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let text = match settings.format {
-        Format::Text => true,
-        Format::Json => false,
-        Format::Auto => io::stderr().is_terminal(),
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+        LogFormat::Auto => io::stderr().is_terminal(),
     };
     let console = layer(text, console).with_filter(filter("log_level", &settings.level)?);
     let mut layers = vec![console.boxed()];
@@ -54,7 +54,7 @@ where
         let file = SharedFile(Arc::new(open(path)?));
         let level = if settings.file_level.is_empty() { "warning" } else { &settings.file_level };
         // Always text, as in Salt; `log_format` is about standard error.
-        let file = layer(true, move || Lines(file.clone()));
+        let file = layer(true, move || EscapedLines(file.clone()));
         layers.push(file.with_filter(filter("log_level_logfile", level)?).boxed());
     }
     let subscriber = Registry::default().with(layers);
@@ -93,9 +93,9 @@ impl Write for SharedFile {
 }
 
 /// Writes each line without characters that a terminal acts on, whoever they come from.
-pub struct Lines<W>(pub W);
+pub struct EscapedLines<W>(pub W);
 
-impl<W: Write> Write for Lines<W> {
+impl<W: Write> Write for EscapedLines<W> {
     /// The subscriber writes a whole line at once.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_line_of_a_target_can_not_act_on_the_terminal() {
-        let mut lines = super::Lines(Vec::new());
+        let mut lines = super::EscapedLines(Vec::new());
         lines.write_all(b"a\x1b[2Jb\nc\n").expect("memory");
         assert_eq!(String::from_utf8_lossy(&lines.0), "a\u{fffd}[2Jb c\n");
     }

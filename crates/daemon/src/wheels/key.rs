@@ -105,7 +105,7 @@ impl ControllerFunction for Finger {
         if self.hash_type.is_some_and(|kind| kind != "sha256") {
             return Err(FunctionFailure::failed("only sha256 fingerprints are supported"));
         }
-        let entries: Vec<roster::Entry> = matching(&context, &self.r#match).into_iter().cloned().collect();
+        let entries: Vec<roster::RosterEntry> = matching(&context, &self.r#match).into_iter().cloned().collect();
         if entries.is_empty() {
             return Ok(Map::new().into());
         }
@@ -215,13 +215,13 @@ impl ControllerFunction for Gen {
     }
 }
 
-fn matching<'a>(context: &'a FunctionContext, pattern: &Value) -> Vec<&'a roster::Entry> {
+fn matching<'a>(context: &'a FunctionContext, pattern: &Value) -> Vec<&'a roster::RosterEntry> {
     let patterns: Vec<String> = match pattern {
         Value::List(items) => items.iter().map(ToString::to_string).collect(),
         other => other.to_string().split(',').map(|part| part.trim().to_owned()).collect(),
     };
-    let fits = |entry: &&roster::Entry| patterns.iter().any(|pattern| glob::matches(pattern, &entry.id));
-    let mut found: Vec<&roster::Entry> = context.loaded.controller.roster.entries.iter().filter(fits).collect();
+    let fits = |entry: &&roster::RosterEntry| patterns.iter().any(|pattern| glob::matches(pattern, &entry.id));
+    let mut found: Vec<&roster::RosterEntry> = context.loaded.controller.roster.entries.iter().filter(fits).collect();
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found
 }

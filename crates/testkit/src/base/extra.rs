@@ -6,14 +6,14 @@ use std::process::Command;
 
 use super::{cache, debian, hash, once};
 use crate::error::{Error, FileContext};
-use crate::host::Kind;
+use crate::host::HostKind;
 use crate::tool;
 
 const INSTALL: &str = include_str!("extra.sh");
 
 /// The layer with these packages; made now if it isn't there.
-pub fn prepare(kind: Kind, packages: &[String]) -> Result<PathBuf, Error> {
-    if kind == Kind::Busybox {
+pub fn prepare(kind: HostKind, packages: &[String]) -> Result<PathBuf, Error> {
+    if kind == HostKind::Busybox {
         return Err(Error::Unsupported("a busybox host can't have packages: it has no package manager".into()));
     }
     // A name goes to apt's command line.
@@ -36,7 +36,7 @@ pub(crate) fn fetch(names: &[String], directory: &Path) -> Result<(), Error> {
     let layer = tempfile::tempdir_in(cache()?).file("create a directory in", cache()?)?;
     let upper = layer.path().join("layer");
     fs::create_dir(&upper).file("create", &upper)?;
-    install(&super::prepare(Kind::Debian)?, names, &upper, Some(directory))
+    install(&super::prepare(HostKind::Debian)?, names, &upper, Some(directory))
 }
 
 fn install(base: &Path, names: &[String], layer: &Path, only_fetch: Option<&Path>) -> Result<(), Error> {

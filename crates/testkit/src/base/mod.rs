@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, FileContext};
-use crate::host::Kind;
+use crate::host::HostKind;
 use crate::keys::suffixed;
 
 pub(crate) use extra::fetch;
@@ -23,10 +23,10 @@ type Maker = fn(&Path) -> Result<(), Error>;
 ///
 /// The name has a hash of all that goes into it, so a changed recipe makes a new root. It's made in a temporary
 /// directory under a lock and then renamed: a run that was broken off leaves nothing that looks finished.
-pub fn prepare(kind: Kind) -> Result<PathBuf, Error> {
+pub fn prepare(kind: HostKind) -> Result<PathBuf, Error> {
     let (name, recipe, make): (_, _, Maker) = match kind {
-        Kind::Debian | Kind::Systemd => ("debian", debian::recipe(), debian::make),
-        Kind::Busybox => ("busybox", busybox::recipe()?, busybox::make),
+        HostKind::Debian | HostKind::Systemd => ("debian", debian::recipe(), debian::make),
+        HostKind::Busybox => ("busybox", busybox::recipe()?, busybox::make),
     };
     let directory = cache()?;
     let root = directory.join(format!("base-{name}-{}", hash(&recipe)));

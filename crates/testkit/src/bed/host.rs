@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::error::{Error, FileContext};
-use crate::host::{Kind, Quirk, Spec};
+use crate::host::{HostKind, Quirk, Spec};
 use crate::process::{self, Identity, poll};
 use crate::{keys, tool};
 
@@ -52,7 +52,7 @@ impl Host {
     /// What its SSH server has said.
     pub fn log(&self) -> String {
         let mut log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
-        if self.spec.kind == Kind::Systemd {
+        if self.spec.kind == HostKind::Systemd {
             log += &self.file("/run/sshd.log").and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
         }
         log
@@ -158,7 +158,7 @@ impl Host {
     pub(super) fn init_of(&self, supervisor: i32) -> Option<i32> {
         let first = |pid: i32| process::children(pid).first().copied();
         // Around those that can be restarted is one process more.
-        let around = if self.spec.kind == Kind::Systemd { first(supervisor)? } else { supervisor };
+        let around = if self.spec.kind == HostKind::Systemd { first(supervisor)? } else { supervisor };
         first(around)
     }
 

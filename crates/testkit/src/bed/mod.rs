@@ -19,10 +19,10 @@ pub use leftovers::{remove_all, remove_stale};
 
 use crate::base;
 use crate::error::{Error, FileContext};
-use crate::host::{INIT, Kind, Layer, POWER, Quirk, Spec, write_layer};
-use crate::keys::{self, Key};
+use crate::host::{HostKind, INIT, Layer, POWER, Quirk, Spec, write_layer};
+use crate::keys::{self, SshKeyPair};
 use crate::process::Identity;
-use crate::roster::Entry;
+use crate::roster::TestbedEntry;
 use network::Network;
 
 /// Nothing takes this long on a machine that works; a loaded one with two cores needs some of it.
@@ -31,7 +31,7 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 /// Hosts that are up. Those that a test made go when the bed is dropped; those of `rocksalt-testbed up` stay.
 #[derive(Debug)]
 pub struct Bed {
-    state: State,
+    state: BedState,
     directory: PathBuf,
     /// Ended and waited for when the bed goes; empty for a bed that another process made.
     supervisors: Vec<Child>,
@@ -40,10 +40,10 @@ pub struct Bed {
 
 /// What the next process has to know of a bed.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct State {
+struct BedState {
     name: String,
     hosts: Vec<Host>,
-    user_key: Key,
+    user_key: SshKeyPair,
 }
 
 impl Bed {
@@ -123,15 +123,15 @@ impl Bed {
     }
 
     /// A roster entry for a host: root with the bed's key, host keys known.
-    pub fn entry(&self, number: usize) -> Result<Entry, Error> {
+    pub fn entry(&self, number: usize) -> Result<TestbedEntry, Error> {
         let host = self.host(number)?;
-        let entry = Entry::new(host.id(), host.address.clone()).set("user", "root");
+        let entry = TestbedEntry::new(host.id(), host.address.clone()).set("user", "root");
         let entry = entry.set("priv", self.user_key().display().to_string());
         Ok(entry.set("known_hosts", self.known_hosts().display().to_string()))
     }
 
     /// Roster entries for all hosts.
-    pub fn entries(&self) -> Result<Vec<Entry>, Error> {
+    pub fn entries(&self) -> Result<Vec<TestbedEntry>, Error> {
         (1..=self.hosts().len()).map(|number| self.entry(number)).collect()
     }
 
@@ -164,7 +164,7 @@ impl Bed {
         let authority = keys::kept("authority")?;
         let directory = leftovers::claim(name, owner)?;
         let hosts = specs.iter().enumerate().map(|(index, spec)| Host::planned(index + 1, spec, &directory)).collect();
-        let state = State { name: name.into(), hosts, user_key };
+        let state = BedState { name: name.into(), hosts, user_key };
         // From here on dropping it cleans up, whatever fails.
         let mut bed = Bed { state, directory, supervisors: Vec::new(), goes_when_dropped: true };
         bed.network().create(&bed.state.hosts)?;
@@ -179,7 +179,7 @@ impl Bed {
     }
 
     /// All at once, a few at a time: most of a start is the kernel's and the disk's work.
-    fn start_hosts(&mut self, bases: &Bases, authority: &Key) -> Result<(), Error> {
+    fn start_hosts(&mut self, bases: &Bases, authority: &SshKeyPair) -> Result<(), Error> {
         let started = Mutex::new(Vec::new());
         let first_error = Mutex::new(None);
         let next = AtomicUsize::new(0);
@@ -208,7 +208,7 @@ impl Bed {
         self.state.hosts.iter().try_for_each(|host| host.wait_until_up(START_LIMIT))
     }
 
-    fn write_known_hosts(&self, authority: &Key) -> Result<(), Error> {
+    fn write_known_hosts(&self, authority: &SshKeyPair) -> Result<(), Error> {
         let mut lines = String::new();
         if self.hosts().iter().any(|host| host.spec.has(Quirk::HostCertificate)) {
             lines.push_str(&format!("@cert-authority * {}\n", authority.public_text()?));
@@ -222,7 +222,7 @@ impl Bed {
         fs::write(&path, lines).file("write", &path)
     }
 
-    fn write_certified_key(&self, authority: &Key) -> Result<(), Error> {
+    fn write_certified_key(&self, authority: &SshKeyPair) -> Result<(), Error> {
         if self.hosts().iter().any(|host| host.spec.has(Quirk::UserCertificate)) {
             let key = keys::generate(&self.certified_key())?;
             keys::sign(authority, &key, false, &["root", "deploy", "ops", "nosudo"])?;
@@ -250,7 +250,7 @@ impl Drop for Bed {
 
 /// The base roots of the kinds that are asked for, and the layers with the packages.
 struct Bases {
-    roots: BTreeMap<Kind, PathBuf>,
+    roots: BTreeMap<HostKind, PathBuf>,
     extras: BTreeMap<Vec<String>, PathBuf>,
 }
 
@@ -280,8 +280,8 @@ fn start_host(
     host: &Host,
     network: &Network<'_>,
     (base, extra): (&Path, Option<&Path>),
-    user_key: &Key,
-    authority: &Key,
+    user_key: &SshKeyPair,
+    authority: &SshKeyPair,
 ) -> Result<Child, Error> {
     let directory = &host.directory;
     fs::create_dir_all(directory).file("create", directory)?;
@@ -296,12 +296,12 @@ fn start_host(
     let mut command = Command::new("sh");
     command.args(["-c", "if [ -n \"$CGROUP\" ]; then echo $$ >\"$CGROUP/cgroup.procs\"; fi; exec \"$@\"", "sh"]);
     command.args(["nsenter", &format!("--net=/run/netns/{}", network.of(host)), "--"]);
-    if host.spec.kind == Kind::Systemd {
+    if host.spec.kind == HostKind::Systemd {
         command.args(["unshare", "--mount", "sh", "-c", POWER, "sh"]).arg(directory);
     }
     command.args(["unshare", "--mount", "--uts", "--pid", "--ipc", "--fork", "--kill-child=KILL"]);
     command.env_remove("CGROUP");
-    if host.spec.kind == Kind::Systemd {
+    if host.spec.kind == HostKind::Systemd {
         let group = leftovers::control_group(&network.of(host))?;
         fs::create_dir_all(&group).file("create", &group)?;
         command.arg("--cgroup").env("CGROUP", group);

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use rocksalt_testkit::{
-    Bed, Entry, Error, Host, Kind, Loopback, Mount, Quirk, Repository, Spec, prepare_base, prepare_extra, remove_stale,
-    roster,
+    Bed, Error, Host, HostKind, Loopback, Mount, Quirk, Repository, Spec, TestbedEntry, prepare_base, prepare_extra,
+    remove_stale, roster,
 };
 
 /// Hosts with real SSH servers on this machine, in namespaces of their own. Needs root.
@@ -20,11 +20,11 @@ struct Options {
     #[arg(long, global = true, default_value = "default")]
     bed: String,
     #[command(subcommand)]
-    command: Action,
+    command: TestbedCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum TestbedCommand {
     /// Make the base roots of all kinds of hosts, where they aren't there yet.
     Base,
     /// Start hosts: h1, h2, …
@@ -128,65 +128,65 @@ fn main() -> ExitCode {
 fn run(options: Options) -> Result<(), Error> {
     let name = &options.bed;
     match options.command {
-        Action::Base => Kind::ALL.into_iter().try_for_each(|kind| prepare_base(kind).map(drop)),
-        Action::Up(up) => start(name, &up),
-        Action::Down => remove_stale().and_then(|()| Bed::remove(name)),
-        Action::Cut { number } => Bed::open(name)?.cut(number),
-        Action::Heal { number } => Bed::open(name)?.heal(number),
-        Action::Rekey { number } => Bed::open(name)?.host(number)?.change_host_key(),
-        Action::Ip { number } => {
+        TestbedCommand::Base => HostKind::ALL.into_iter().try_for_each(|kind| prepare_base(kind).map(drop)),
+        TestbedCommand::Up(up) => start(name, &up),
+        TestbedCommand::Down => remove_stale().and_then(|()| Bed::remove(name)),
+        TestbedCommand::Cut { number } => Bed::open(name)?.cut(number),
+        TestbedCommand::Heal { number } => Bed::open(name)?.heal(number),
+        TestbedCommand::Rekey { number } => Bed::open(name)?.host(number)?.change_host_key(),
+        TestbedCommand::Ip { number } => {
             println!("{}", Bed::open(name)?.host(number)?.address);
             Ok(())
         }
-        Action::Sh { number, lines } => {
+        TestbedCommand::Sh { number, lines } => {
             let lines = lines.map_or_else(read_stdin, Ok)?;
             print!("{}", Bed::open(name)?.host(number)?.run(&lines)?);
             Ok(())
         }
-        Action::Repository { packages } => {
+        TestbedCommand::Repository { packages } => {
             let names: Vec<&str> = packages.iter().map(String::as_str).collect();
             println!("{}", Repository::of(&names)?.path().display());
             Ok(())
         }
-        Action::Pids => {
+        TestbedCommand::Pids => {
             let bed = Bed::open(name)?;
             bed.hosts().iter().filter_map(Host::pid).for_each(|pid| println!("{pid}"));
             Ok(())
         }
-        Action::Root { number } => {
+        TestbedCommand::Root { number } => {
             let bed = Bed::open(name)?;
             let host = bed.host(number)?;
             let root = host.file("").ok_or_else(|| Error::Unsupported(format!("host {} has ended", host.id())))?;
             println!("{}", root.display());
             Ok(())
         }
-        Action::Logins => {
+        TestbedCommand::Logins => {
             let bed = Bed::open(name)?;
             bed.hosts().iter().for_each(|host| println!("{} {}", host.id(), host.logins()));
             Ok(())
         }
-        Action::Log { number } => {
+        TestbedCommand::Log { number } => {
             print!("{}", Bed::open(name)?.host(number)?.log());
             Ok(())
         }
-        Action::Roster { user } => {
+        TestbedCommand::Roster { user } => {
             print!("{}", roster(&entries(&Bed::open(name)?, &user)?));
             Ok(())
         }
-        Action::Exec { command } => {
+        TestbedCommand::Exec { command } => {
             let bed = Bed::open(name)?;
             replace(bed.command(&command[0]).args(&command[1..]))
         }
-        Action::Ssh { number, command } => {
+        TestbedCommand::Ssh { number, command } => {
             let bed = Bed::open(name)?;
             let known = format!("UserKnownHostsFile={}", bed.known_hosts().display());
             let mut ssh = bed.command("ssh");
             ssh.args(["-o", &known, "-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-i"]).arg(bed.user_key());
             replace(ssh.arg(format!("root@{}", bed.host(number)?.address)).args(command))
         }
-        Action::Loopback { count, roster } => loopback(count, &roster),
-        Action::Clean => rocksalt_testkit::remove_all(),
-        Action::Quirks => {
+        TestbedCommand::Loopback { count, roster } => loopback(count, &roster),
+        TestbedCommand::Clean => rocksalt_testkit::remove_all(),
+        TestbedCommand::Quirks => {
             Quirk::ALL.iter().for_each(|quirk| println!("{:22} {}", quirk.name(), quirk.about()));
             Ok(())
         }
@@ -203,7 +203,7 @@ fn read_stdin() -> Result<String, Error> {
 
 fn start(name: &str, up: &Up) -> Result<(), Error> {
     let unknown = |what: &str, name: &str| Error::Unsupported(format!("there is no {what} named {name:?}"));
-    let kind = Kind::named(&up.kind).ok_or_else(|| unknown("kind of host", &up.kind))?;
+    let kind = HostKind::named(&up.kind).ok_or_else(|| unknown("kind of host", &up.kind))?;
     let quirks = up.quirks.iter().map(|name| Quirk::named(name).ok_or_else(|| unknown("quirk", name)));
     let mounts = up.mounts.iter().map(|text| {
         let (from, at) = text.split_once(':').ok_or_else(|| Error::Unsupported(format!("{text:?} isn't FROM:AT")))?;
@@ -238,14 +238,14 @@ fn loopback(count: usize, roster: &Path) -> Result<(), Error> {
 }
 
 /// Whole or not at all: somebody may be waiting for it.
-fn write_roster(path: &Path, entries: &[Entry]) -> Result<(), Error> {
+fn write_roster(path: &Path, entries: &[TestbedEntry]) -> Result<(), Error> {
     let temporary = path.with_extension("new");
     let written = std::fs::write(&temporary, roster(entries)).and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|source| Error::File { doing: "write the roster", path: path.to_owned(), source })
 }
 
-fn entries(bed: &Bed, user: &str) -> Result<Vec<Entry>, Error> {
-    let as_user = |entry: Entry| match user {
+fn entries(bed: &Bed, user: &str) -> Result<Vec<TestbedEntry>, Error> {
+    let as_user = |entry: TestbedEntry| match user {
         "root" => entry,
         "deploy" => entry.set("user", user).set("sudo", "True").set("sudo_passwd", rocksalt_testkit::password_of(user)),
         "nosudo" => entry.set("user", user),

@@ -6,18 +6,18 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::error::{Error, FileContext};
-use crate::host::{Kind, Quirk, Spec, server};
-use crate::keys::{self, Key};
+use crate::host::{HostKind, Quirk, Spec, server};
+use crate::keys::{self, SshKeyPair};
 use crate::tool;
 
 pub(crate) struct Layer<'a> {
     pub spec: &'a Spec,
     pub hostname: &'a str,
     pub address: &'a str,
-    pub host_key: &'a Key,
+    pub host_key: &'a SshKeyPair,
     /// Whose owner may log in.
-    pub user_key: &'a Key,
-    pub authority: &'a Key,
+    pub user_key: &'a SshKeyPair,
+    pub authority: &'a SshKeyPair,
 }
 
 /// Units that have nothing to do in a namespace, or would fail there; and what runs by the clock, which would hold
@@ -48,7 +48,7 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
     let public = layer.user_key.public_text()?;
     let authorised = if spec.has(Quirk::KeyRefused) || spec.has(Quirk::UserCertificate) { "" } else { &*public };
     match spec.kind {
-        Kind::Busybox => {
+        HostKind::Busybox => {
             put(root, "root/.ssh/authorized_keys", &format!("{authorised}\n"), 0o600)?;
             mode(&root.join("root"), 0o700)?;
             mode(&root.join("root/.ssh"), 0o700)?;
@@ -58,7 +58,7 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
                 Command::new("dropbearconvert").args(["openssh", "dropbear"]).arg(&layer.host_key.private).arg(&key),
             )?;
         }
-        Kind::Debian | Kind::Systemd => {
+        HostKind::Debian | HostKind::Systemd => {
             // Nothing of them can be reached: a test that wants a repository brings one.
             put(root, "etc/apt/sources.list", "", 0o644)?;
             put(root, "etc/ssh/sshd_config", &server::sshd_config(spec), 0o644)?;
@@ -69,7 +69,7 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
             put(root, "etc/ssh/authority.pub", &layer.authority.public_text()?, 0o644)?;
         }
     }
-    if spec.kind == Kind::Systemd {
+    if spec.kind == HostKind::Systemd {
         put(root, "etc/machine-id", "", 0o644)?;
         put(root, "etc/default/ssh", "SSHD_OPTS='-E /run/sshd.log'\n", 0o644)?;
         for unit in MASKED_UNITS {
@@ -102,7 +102,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn put_host_key(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
-    let key = Key { private: root.join("etc/ssh/host_key") };
+    let key = SshKeyPair { private: root.join("etc/ssh/host_key") };
     for (from, to, bits) in
         [(layer.host_key.private.clone(), key.private.clone(), 0o600), (layer.host_key.public(), key.public(), 0o644)]
     {

@@ -7,7 +7,7 @@ mod spec;
 
 pub(crate) use layer::{Layer, write as write_layer};
 pub use quirk::Quirk;
-pub use spec::{Kind, Mount, Spec};
+pub use spec::{HostKind, Mount, Spec};
 
 /// Makes the root of a host and becomes its first process.
 pub(crate) const INIT: &str = include_str!("init.sh");

@@ -1,6 +1,6 @@
 //! The SSH server's configuration and the command that starts it.
 
-use crate::host::{Kind, Quirk, Spec};
+use crate::host::{HostKind, Quirk, Spec};
 
 /// Keys lie outside the home directories, so that a host without them still lets one in.
 const USUAL: &str = "\
@@ -32,9 +32,9 @@ pub(super) fn start(spec: &Spec) -> &'static str {
         return "/usr/bin/systemd-socket-activate --accept --listen=22 /bin/sleep infinity";
     }
     match spec.kind {
-        Kind::Busybox => "/usr/sbin/dropbear -F -E -s -r /etc/dropbear/host_key",
-        Kind::Debian => "/usr/sbin/sshd -D -e",
-        Kind::Systemd => {
+        HostKind::Busybox => "/usr/sbin/dropbear -F -E -s -r /etc/dropbear/host_key",
+        HostKind::Debian => "/usr/sbin/sshd -D -e",
+        HostKind::Systemd => {
             "env -i container=testbed PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --log-target=console"
         }
     }

@@ -7,7 +7,7 @@ use crate::host::Quirk;
 /// One host: its kind and what is odd about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Spec {
-    pub kind: Kind,
+    pub kind: HostKind,
     pub quirks: Vec<Quirk>,
     /// The number of the host through which alone it can be reached.
     pub behind: Option<usize>,
@@ -32,11 +32,11 @@ impl Spec {
     }
 
     pub fn busybox() -> Spec {
-        Spec { kind: Kind::Busybox, ..Spec::default() }
+        Spec { kind: HostKind::Busybox, ..Spec::default() }
     }
 
     pub fn systemd() -> Spec {
-        Spec { kind: Kind::Systemd, ..Spec::default() }
+        Spec { kind: HostKind::Systemd, ..Spec::default() }
     }
 
     #[must_use]
@@ -72,7 +72,7 @@ impl Spec {
 
 /// What a host's root and first process are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub enum Kind {
+pub enum HostKind {
     /// A static busybox and dropbear, nothing else; only root.
     Busybox,
     /// Debian with OpenSSH's server as its first process.
@@ -82,18 +82,18 @@ pub enum Kind {
     Systemd,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Busybox, Kind::Debian, Kind::Systemd];
+impl HostKind {
+    pub const ALL: [HostKind; 3] = [HostKind::Busybox, HostKind::Debian, HostKind::Systemd];
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Busybox => "busybox",
-            Kind::Debian => "debian",
-            Kind::Systemd => "systemd",
+            HostKind::Busybox => "busybox",
+            HostKind::Debian => "debian",
+            HostKind::Systemd => "systemd",
         }
     }
 
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn named(name: &str) -> Option<HostKind> {
+        HostKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }

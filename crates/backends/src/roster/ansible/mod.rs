@@ -9,7 +9,7 @@ mod yaml;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::value::Value;
 
 use super::{Error, FaultReport, FileRoster, RosterSource, Settings, names, read_text};
@@ -98,7 +98,7 @@ impl Inventory {
             }
             variables.extend(host.variables.clone());
             variables.extend(files::load(folder, "host_vars", name, report));
-            let entry: Option<Entry> = variables::entry(name, host.line, variables, folder, settings, report);
+            let entry: Option<RosterEntry> = variables::entry(name, host.line, variables, folder, settings, report);
             roster.entries.extend(entry);
         }
         roster.nodegroups = self.nodegroups();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rocksalt_core::Secret;
-use rocksalt_core::roster::{Entry, Escalate, Method};
+use rocksalt_core::roster::{Escalate, Method, RosterEntry};
 use rocksalt_core::value::Value;
 use rocksalt_core::yaml::{Node, NodeContent, NodePosition};
 
@@ -18,7 +18,7 @@ pub(super) fn entry(
     folder: Option<&Path>,
     settings: &Settings,
     report: &mut FaultReport,
-) -> Option<Entry> {
+) -> Option<RosterEntry> {
     // The entry needs an address; `ansible_host` overrides the name.
     let address = variables.get("ansible_host").or_else(|| variables.get("ansible_ssh_host"));
     let own_origin = report.origin(line);
@@ -96,7 +96,7 @@ const KNOWN: [&str; 18] = [
 fn set(
     key: &str,
     value: &Value,
-    entry: &mut Entry,
+    entry: &mut RosterEntry,
     escalation: &mut Become,
     builder: &EntryBuilder<'_>,
 ) -> Result<(), String> {
@@ -132,7 +132,7 @@ fn set(
 }
 
 /// `-o Key=Value`, `-oKey=Value`, `-J jump`, `-p port`, `-i key`, `-l user`.
-fn arguments(text: &str, entry: &mut Entry, builder: &EntryBuilder<'_>) -> Result<(), String> {
+fn arguments(text: &str, entry: &mut RosterEntry, builder: &EntryBuilder<'_>) -> Result<(), String> {
     let mut options = Vec::new();
     let mut words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
     while let Some(word) = words.next() {

@@ -24,14 +24,14 @@ use crate::times;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    command: Option<JobsCommand>,
 
     #[command(flatten)]
     list: list::Listing,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum JobsCommand {
     /// List jobs, the newest first
     List(list::Listing),
     /// Show a job and its results
@@ -45,13 +45,13 @@ enum Verb {
 }
 
 pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure> {
-    match options.verb {
+    match options.command {
         None => list::run(context, options.list).await,
-        Some(Verb::List(options)) => list::run(context, options).await,
-        Some(Verb::Show(options)) => show::run(context, options).await,
-        Some(Verb::Watch(options)) => watch::run(context, options).await,
-        Some(Verb::Cancel(options)) => cancel::run(context, options).await,
-        Some(Verb::Rerun(options)) => rerun::run(context, *options).await,
+        Some(JobsCommand::List(options)) => list::run(context, options).await,
+        Some(JobsCommand::Show(options)) => show::run(context, options).await,
+        Some(JobsCommand::Watch(options)) => watch::run(context, options).await,
+        Some(JobsCommand::Cancel(options)) => cancel::run(context, options).await,
+        Some(JobsCommand::Rerun(options)) => rerun::run(context, *options).await,
     }
 }
 

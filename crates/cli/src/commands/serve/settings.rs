@@ -6,7 +6,7 @@ use std::time::Duration;
 use rocksalt_backends::store;
 use rocksalt_core::{Map, Value, nearest};
 use rocksalt_daemon::requests::presence;
-use rocksalt_daemon::serve::log::{self, Format};
+use rocksalt_daemon::serve::log::{self, LogFormat};
 use rocksalt_daemon::serve::{Settings, TlsMode};
 
 use crate::config::Config;
@@ -86,9 +86,9 @@ pub fn presence(config: &Config) -> Result<presence::Settings, Failure> {
 
 pub fn log(config: &Config) -> Result<log::Settings, Failure> {
     let format = match config.text("log_format").as_deref() {
-        None | Some("auto") => Format::Auto,
-        Some("text") => Format::Text,
-        Some("json") => Format::Json,
+        None | Some("auto") => LogFormat::Auto,
+        Some("text") => LogFormat::Text,
+        Some("json") => LogFormat::Json,
         Some(other) => return Err(config.wrong_because("log_format", &format!("is auto, text or json, not '{other}'"))),
     };
     Ok(log::Settings { format, level: config.text("log_level").unwrap_or_default(), ..log::Settings::default() })

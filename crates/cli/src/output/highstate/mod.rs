@@ -9,7 +9,7 @@ use rocksalt_core::{Map, Value};
 use super::palette::Palette;
 use super::{Error, Outputter, Style, finish, named, nested, python};
 pub use settings::Settings;
-use state::State;
+use state::StateResult;
 use summary::Summary;
 
 pub struct Highstate {
@@ -24,7 +24,7 @@ impl Highstate {
 
 impl Outputter for Highstate {
     fn one(&self, id: &str, value: &Value, style: &Style) -> String {
-        let printer = Printer { settings: &self.settings, style, palette: Palette::of(style) };
+        let printer = HighstatePrinter { settings: &self.settings, style, palette: Palette::of(style) };
         finish(&printer.host(id, value, 1).text)
     }
 }
@@ -35,7 +35,7 @@ struct Printed {
     changed: bool,
 }
 
-struct Printer<'a> {
+struct HighstatePrinter<'a> {
     settings: &'a Settings,
     style: &'a Style,
     palette: &'static Palette,
@@ -44,7 +44,7 @@ struct Printer<'a> {
 /// Where the values behind `Comment:` and below `Changes:` begin.
 const COLUMN: usize = 14;
 
-impl Printer<'_> {
+impl HighstatePrinter<'_> {
     /// `level` is 1, and more in an orchestration that was run by an orchestration.
     fn host(&self, host: &str, value: &Value, level: usize) -> Printed {
         let palette = self.palette;
@@ -55,7 +55,7 @@ impl Printer<'_> {
             Value::List(errors) if errors.iter().all(|error| error.as_str().is_some()) => {
                 (palette.light_red, self.compile_errors(errors), false)
             }
-            Value::Map(map) => match State::all(map) {
+            Value::Map(map) => match StateResult::all(map) {
                 Some(states) => self.run(host, states, level),
                 None => return self.fallback(host, value),
             },
@@ -81,7 +81,7 @@ impl Printer<'_> {
         std::iter::once(head).chain(errors.iter().map(error)).collect()
     }
 
-    fn run(&self, host: &str, states: Vec<State<'_>>, level: usize) -> (&'static str, Vec<String>, bool) {
+    fn run(&self, host: &str, states: Vec<StateResult<'_>>, level: usize) -> (&'static str, Vec<String>, bool) {
         let palette = self.palette;
         let mut colour = palette.green;
         let mut summary = Summary::default();
@@ -101,9 +101,9 @@ impl Printer<'_> {
             }
             let shown = self.settings.shown(state.result(), changes.changed);
             match shown {
-                settings::Shown::Not => {}
-                settings::Shown::Terse => lines.push(state.terse(self.settings, state_colour, palette)),
-                settings::Shown::Full => {
+                settings::StateDisplay::Not => {}
+                settings::StateDisplay::Terse => lines.push(state.terse(self.settings, state_colour, palette)),
+                settings::StateDisplay::Full => {
                     lines.extend(state.full(self.settings, state_colour, &changes.text, palette));
                     summary.warnings += usize::from(state.warnings().is_some());
                 }
@@ -113,7 +113,7 @@ impl Printer<'_> {
         (colour, lines, summary.changed > 0)
     }
 
-    fn changes(&self, state: &State<'_>, level: usize) -> Printed {
+    fn changes(&self, state: &StateResult<'_>, level: usize) -> Printed {
         let changes = state.changes();
         if matches!(state.name(), Some("state.orch" | "state.orchestrate" | "state.sls")) {
             let inner = format!("\n{}", self.orchestrated(changes, level + 1));

@@ -39,7 +39,7 @@ pub enum Mode {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum StateDisplay {
     Not,
     Terse,
     Full,
@@ -90,7 +90,7 @@ impl Settings {
         })
     }
 
-    pub fn shown(&self, result: &Value, changed: bool) -> Shown {
+    pub fn shown(&self, result: &Value, changed: bool) -> StateDisplay {
         let failed = *result == Value::Bool(false);
         let listed = |list: &[String]| list.iter().any(|listed| *listed == python::text(result));
         let terse = match self.mode {
@@ -99,10 +99,10 @@ impl Settings {
             Mode::Mixed => !failed,
             Mode::Changes => result.truth() && !changed,
             Mode::Filter if listed(&self.terse) => true,
-            Mode::Filter if listed(&self.exclude) => return Shown::Not,
+            Mode::Filter if listed(&self.exclude) => return StateDisplay::Not,
             Mode::Filter => false,
         };
-        if terse { Shown::Terse } else { Shown::Full }
+        if terse { StateDisplay::Terse } else { StateDisplay::Full }
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::palette::Palette;
 use super::super::python;
 use super::{COLUMN, Settings};
 
-pub struct State<'a> {
+pub struct StateResult<'a> {
     module: &'a str,
     id: &'a str,
     name: &'a str,
@@ -16,20 +16,20 @@ pub struct State<'a> {
     entry: &'a Map,
 }
 
-impl<'a> State<'a> {
+impl<'a> StateResult<'a> {
     /// The states of a run in the order in which they ran; `None` if the map isn't one of states.
-    pub fn all(map: &'a Map) -> Option<Vec<State<'a>>> {
-        let mut states = map.iter().map(|(key, entry)| State::read(key, entry)).collect::<Option<Vec<_>>>()?;
+    pub fn all(map: &'a Map) -> Option<Vec<StateResult<'a>>> {
+        let mut states = map.iter().map(|(key, entry)| StateResult::read(key, entry)).collect::<Option<Vec<_>>>()?;
         states.sort_by_key(|state| state.entry.get("__run_num__").and_then(Value::as_i64).unwrap_or(0));
         Some(states)
     }
 
-    fn read(key: &'a Value, entry: &'a Value) -> Option<State<'a>> {
+    fn read(key: &'a Value, entry: &'a Value) -> Option<StateResult<'a>> {
         let entry = entry.as_map().filter(|entry| entry.contains_key("result"))?;
         let (module, rest) = key.as_str()?.split_once("_|-")?;
         let (rest, function) = rest.rsplit_once("_|-")?;
         let (id, name) = rest.split_once("_|-")?;
-        Some(State { module, id, name, function, entry })
+        Some(StateResult { module, id, name, function, entry })
     }
 
     pub fn result(&self) -> &'a Value {

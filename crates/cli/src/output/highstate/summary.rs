@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 
 use super::super::palette::Palette;
 use super::Settings;
-use super::state::State;
+use super::state::StateResult;
 
 #[derive(Default)]
 pub struct Summary {
@@ -20,7 +20,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn add(&mut self, state: &State<'_>, changed: bool) {
+    pub fn add(&mut self, state: &StateResult<'_>, changed: bool) {
         match state.result() {
             Value::Bool(true) => self.good += 1,
             Value::Bool(false) => self.failed += 1,

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use rocksalt_core::link::{Failure, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{LinkFailure, Stage};
+use rocksalt_core::roster::RosterEntry;
 
 use crate::ssh_config::{Jump, is_name};
 
@@ -13,13 +13,13 @@ pub const TIMEOUT: u32 = 20;
 
 /// The end of the options of every command line: the host can't be parsed as an option, and the words
 /// after it are the command.
-fn host(entry: &Entry) -> [OsString; 2] {
+fn host(entry: &RosterEntry) -> [OsString; 2] {
     ["--".into(), entry.host.as_str().into()]
 }
 
 /// Logs in and stays in the background, for commands to run through `socket`.
 /// It ends by itself `idle` seconds after the last command.
-pub fn login(entry: &Entry, socket: &Path, idle: u32) -> Result<Vec<OsString>, Failure> {
+pub fn login(entry: &RosterEntry, socket: &Path, idle: u32) -> Result<Vec<OsString>, LinkFailure> {
     let mut words: Vec<OsString> = ["-M", "-N", "-T", "-e", "none", "-S"].map(OsString::from).into();
     words.push(socket.into());
     let strict = if entry.accept_new { "accept-new" } else { "yes" };
@@ -76,7 +76,7 @@ pub fn login(entry: &Entry, socket: &Path, idle: u32) -> Result<Vec<OsString>, F
 ///
 /// Reads no configuration. If the login has ended, ssh must not make another by itself: `ProxyCommand=false`
 /// prevents that.
-pub fn command(entry: &Entry, socket: &Path, command: &str, tty: bool) -> Vec<OsString> {
+pub fn command(entry: &RosterEntry, socket: &Path, command: &str, tty: bool) -> Vec<OsString> {
     let mut words = through(socket);
     words.push(if tty { "-tt" } else { "-T" }.into());
     words.extend(host(entry));
@@ -85,7 +85,7 @@ pub fn command(entry: &Entry, socket: &Path, command: &str, tty: bool) -> Vec<Os
 }
 
 /// Ends the login.
-pub fn exit(entry: &Entry, socket: &Path) -> Vec<OsString> {
+pub fn exit(entry: &RosterEntry, socket: &Path) -> Vec<OsString> {
     let mut words = through(socket);
     words.extend(["-O".into(), "exit".into()]);
     words.extend(host(entry));
@@ -102,21 +102,21 @@ fn through(socket: &Path) -> Vec<OsString> {
     words
 }
 
-fn wrong(entry: &Entry, text: String) -> Failure {
-    let failure = Failure::new(Stage::Settings, text);
+fn wrong(entry: &RosterEntry, text: String) -> LinkFailure {
+    let failure = LinkFailure::new(Stage::Settings, text);
     if entry.origin.is_empty() { failure } else { failure.hint(format!("see {}", entry.origin)) }
 }
 
 /// A path as the value of an option, which ssh parses as a line of its configuration.
-fn quoted(path: &Path) -> Result<String, Failure> {
+fn quoted(path: &Path) -> Result<String, LinkFailure> {
     Ok(format!("\"{}\"", unexpanded(path)?.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
 /// ssh expands `%h` and `${NAME}` in paths; this escapes them.
-fn unexpanded(path: &Path) -> Result<String, Failure> {
+fn unexpanded(path: &Path) -> Result<String, LinkFailure> {
     match path.to_str() {
         Some(text) if !text.contains("${") && !text.chars().any(char::is_control) => Ok(text.replace('%', "%%")),
-        _ => Err(Failure::new(Stage::Settings, format!("the path '{}' cannot be given to ssh", path.display()))
+        _ => Err(LinkFailure::new(Stage::Settings, format!("the path '{}' cannot be given to ssh", path.display()))
             .hint("it must be UTF-8, without control characters and without '${'")),
     }
 }
@@ -125,14 +125,14 @@ fn unexpanded(path: &Path) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    fn words(entry: &Entry) -> Vec<String> {
+    fn words(entry: &RosterEntry) -> Vec<String> {
         let words = login(entry, Path::new("/run/s"), 60).expect("good words");
         words.into_iter().map(|word| word.into_string().expect("UTF-8")).collect()
     }
 
     #[test]
     fn every_field_has_its_option() {
-        let mut entry = Entry::new("web", "web.example.org");
+        let mut entry = RosterEntry::new("web", "web.example.org");
         let plain = words(&entry);
         assert_eq!(plain[plain.len() - 2..], ["--", "web.example.org"]);
         assert!(plain.contains(&"StrictHostKeyChecking=yes".to_owned()));
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn nothing_becomes_an_option() {
-        let change: [fn(&mut Entry); 8] = [
+        let change: [fn(&mut RosterEntry); 8] = [
             |entry| entry.host = "-oProxyCommand=touch /tmp/x".into(),
             |entry| entry.host = String::new(),
             |entry| entry.host = "a b".into(),
@@ -177,7 +177,7 @@ mod tests {
             |entry| entry.known_hosts = Some("/k\nProxyCommand x".into()),
         ];
         for (number, change) in change.iter().enumerate() {
-            let mut entry = Entry::new("web", "web");
+            let mut entry = RosterEntry::new("web", "web");
             change(&mut entry);
             let failure = login(&entry, Path::new("/run/s"), 60).expect_err("refused");
             assert_eq!(failure.stage, Stage::Settings, "case {number}");

@@ -1,6 +1,6 @@
 //! Translates error messages of ssh into failures.
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 
 /// A text that ssh prints, the stage that it belongs to, whether a retry might help, and a hint.
 struct KnownMessage {
@@ -101,12 +101,12 @@ const KNOWN_MESSAGES: [KnownMessage; 28] = [
 ];
 
 /// The failure that ssh reported on stderr. `target` is `user@host:port`, for the text.
-pub fn failure(stderr: &str, target: &str) -> Failure {
+pub fn failure(stderr: &str, target: &str) -> LinkFailure {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('@'));
     let Some(message) = KNOWN_MESSAGES.iter().find(|message| stderr.contains(message.has)) else {
         let last = lines().next_back().unwrap_or("it printed nothing");
         let stage = if last.contains("configuration option") { Stage::Settings } else { Stage::Login };
-        return Failure::new(stage, format!("ssh to {target} failed: {last}"));
+        return LinkFailure::new(stage, format!("ssh to {target} failed: {last}"));
     };
     // A jump host that fails reports the reason first; later lines only follow from it.
     let line = lines().find(|line| line.contains(message.has)).or_else(|| lines().next_back()).unwrap_or(message.has);
@@ -114,16 +114,16 @@ pub fn failure(stderr: &str, target: &str) -> Failure {
         Stage::HostKey => host_key_text(stderr, line, target),
         _ => format!("ssh to {target}: {line}"),
     };
-    let failure = Failure::new(message.stage, text).hint(message.hint);
+    let failure = LinkFailure::new(message.stage, text).hint(message.hint);
     if message.busy { failure.busy() } else { failure }
 }
 
 /// The failure of a connection through jump hosts: the background ssh hides their messages, and only
 /// reports that the connection was closed before a greeting.
-pub fn through(failure: Failure, jump: Option<&str>, target: &str) -> Failure {
+pub fn through(failure: LinkFailure, jump: Option<&str>, target: &str) -> LinkFailure {
     match jump {
         Some(jump) if failure.stage == Stage::Banner && failure.busy => {
-            Failure::new(Stage::Connect, format!("ssh cannot get through {jump} to {target}"))
+            LinkFailure::new(Stage::Connect, format!("ssh cannot get through {jump} to {target}"))
                 .hint(format!("see why with: ssh -J {jump} ssh://{target}"))
                 .busy()
         }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use russh::client::{self, Handle};
 use russh::keys::Algorithm;
 use russh::{Disconnect, Preferred, cipher, kex, mac};
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::host_key::{self, HostKeyChecker, HostKeyResult};
 use super::stream::{QuickAckStream, ServerBanner};
-use super::{Target, login};
+use super::{LoginTarget, login};
 use crate::log::{ms, printable};
 use crate::resolve::resolve;
 use crate::transport::LoginContext;
@@ -38,10 +38,10 @@ pub struct Connection {
 impl Connection {
     /// Connects, checks the host key and logs in.
     pub(super) async fn open(
-        target: &Target<'_>,
+        target: &LoginTarget<'_>,
         jump_host: Option<Arc<Connection>>,
         context: &LoginContext<'_>,
-    ) -> Result<Connection, Failure> {
+    ) -> Result<Connection, LinkFailure> {
         let banner = ServerBanner::default();
         let (handle, near) = match &jump_host {
             None => {
@@ -50,10 +50,10 @@ impl Connection {
                 (handshake(stream, target, &banner, context).await?, near)
             }
             Some(jump) => {
-                let Target { key, .. } = target;
+                let LoginTarget { key, .. } = target;
                 let channel = jump.handle.channel_open_direct_tcpip(&key.address, key.port.into(), "127.0.0.1", 0);
                 let channel = channel.await.map_err(|error| {
-                    Failure::new(
+                    LinkFailure::new(
                         Stage::Connect,
                         format!("the jump host can't reach {}:{}: {error}", key.address, key.port),
                     )
@@ -81,11 +81,11 @@ impl Connection {
 }
 
 /// A TCP connection to the first address that answers, and whether it is near.
-async fn connect(target: &Target<'_>, context: &LoginContext<'_>) -> Result<(TcpStream, bool), Failure> {
+async fn connect(target: &LoginTarget<'_>, context: &LoginContext<'_>) -> Result<(TcpStream, bool), LinkFailure> {
     let (host, port) = (&target.key.address, target.key.port);
     let addresses = resolve(host, port).await?;
     (context.progress)(Stage::Resolve);
-    let mut last = Failure::new(Stage::Connect, "no address answered");
+    let mut last = LinkFailure::new(Stage::Connect, "no address answered");
     for address in addresses {
         let started = Instant::now();
         match timeout(target.timeout, TcpStream::connect(address)).await {
@@ -101,7 +101,7 @@ async fn connect(target: &Target<'_>, context: &LoginContext<'_>) -> Result<(Tcp
             }
             Err(_) => {
                 tracing::debug!(%address, ms = ms(started), "no TCP connection within the limit");
-                last = Failure::new(
+                last = LinkFailure::new(
                     Stage::Connect,
                     format!("{host}:{port} did not answer within {} seconds", target.timeout.as_secs()),
                 )
@@ -120,22 +120,22 @@ fn is_near(address: IpAddr, time: Duration) -> bool {
     address.is_loopback() || time < NEAR || (private && time < NEAR_PRIVATE)
 }
 
-fn refused(host: &str, port: u16, error: &std::io::Error) -> Failure {
+fn refused(host: &str, port: u16, error: &std::io::Error) -> LinkFailure {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or(&text);
     let hint = match error.kind() {
         std::io::ErrorKind::ConnectionRefused => "nothing listens there: is sshd running, and on this port?",
         _ => "is the machine up and the network between?",
     };
-    Failure::new(Stage::Connect, format!("can't connect to {host}:{port}: {reason}")).hint(hint)
+    LinkFailure::new(Stage::Connect, format!("can't connect to {host}:{port}: {reason}")).hint(hint)
 }
 
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    target: &Target<'_>,
+    target: &LoginTarget<'_>,
     banner: &ServerBanner,
     context: &LoginContext<'_>,
-) -> Result<Handle<HostKeyChecker>, Failure> {
+) -> Result<Handle<HostKeyChecker>, LinkFailure> {
     let policy = host_key::HostKeyPolicy::read(target);
     let checked = Arc::new(Mutex::new(HostKeyResult::default()));
     let checker = HostKeyChecker::new(policy.clone(), Arc::clone(&checked));
@@ -163,7 +163,7 @@ async fn handshake(
             }
             Ok(handle)
         }
-        Ok(Err(None)) => Err(Failure::new(
+        Ok(Err(None)) => Err(LinkFailure::new(
             Stage::Banner,
             format!(
                 "{host}:{port} accepted the connection and then sent nothing for {} seconds",
@@ -225,10 +225,10 @@ fn config(policy: &host_key::HostKeyPolicy) -> client::Config {
     }
 }
 
-fn explain(error: &russh::Error, host: &str, port: u16, banner: &ServerBanner) -> Failure {
+fn explain(error: &russh::Error, host: &str, port: u16, banner: &ServerBanner) -> LinkFailure {
     let first = banner.first_line();
     if !first.starts_with("SSH-") {
-        let closed = Failure::new(
+        let closed = LinkFailure::new(
             Stage::Banner,
             format!("{host}:{port} closed the connection before it greeted{}", suffix(&first)),
         );
@@ -236,21 +236,22 @@ fn explain(error: &russh::Error, host: &str, port: u16, banner: &ServerBanner) -
         return closed.hint("sshd may be overloaded (see MaxStartups in its configuration)").busy();
     }
     match error {
-        russh::Error::NoCommonAlgo { kind, theirs, .. } => Failure::new(
+        russh::Error::NoCommonAlgo { kind, theirs, .. } => LinkFailure::new(
             Stage::KeyExchange,
             format!("no {kind:?} algorithm in common with {host}; it offers {}", theirs.join(", ")),
         )
         .hint("update the SSH server there, or set `transport: openssh` and allow the old algorithm in ~/.ssh/config"),
         russh::Error::WrongServerSig => {
-            Failure::new(Stage::HostKey, format!("{host} could not prove that it has its host key"))
+            LinkFailure::new(Stage::HostKey, format!("{host} could not prove that it has its host key"))
                 .hint("somebody may be in the middle; do not connect")
         }
-        russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => {
-            Failure::new(Stage::KeyExchange, format!("{host} closed the connection during the key exchange ({error})"))
-                .hint("look into the log of its SSH server")
-                .busy()
-        }
-        other => Failure::new(Stage::KeyExchange, format!("the key exchange with {host} failed: {other}"))
+        russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => LinkFailure::new(
+            Stage::KeyExchange,
+            format!("{host} closed the connection during the key exchange ({error})"),
+        )
+        .hint("look into the log of its SSH server")
+        .busy(),
+        other => LinkFailure::new(Stage::KeyExchange, format!("the key exchange with {host} failed: {other}"))
             .hint("look into the log of its SSH server"),
     }
 }
@@ -259,7 +260,7 @@ fn suffix(line: &str) -> String {
     if line.is_empty() { String::new() } else { format!(": {line}") }
 }
 
-fn too_long(stage: Stage, limit: Duration) -> Failure {
-    Failure::new(stage, format!("the {} took longer than {} seconds", stage.name(), limit.as_secs()))
+fn too_long(stage: Stage, limit: Duration) -> LinkFailure {
+    LinkFailure::new(stage, format!("the {} took longer than {} seconds", stage.name(), limit.as_secs()))
         .hint("the target is overloaded or hangs; `timeout` in the roster allows it more time")
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use russh::client;
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKeyOrCertificate};
 
-use super::Target;
+use super::LoginTarget;
 use crate::known_hosts::{self, HostKeyVerdict, KeyTypes, KnownHosts};
 
 /// The supported types of host keys, best first.
@@ -36,7 +36,7 @@ pub struct HostKeyPolicy {
 }
 
 impl HostKeyPolicy {
-    pub(super) fn read(target: &Target<'_>) -> HostKeyPolicy {
+    pub(super) fn read(target: &LoginTarget<'_>) -> HostKeyPolicy {
         let settings = &target.settings;
         let files: Vec<PathBuf> = match &target.entry.known_hosts {
             Some(file) => vec![file.clone()],
@@ -77,9 +77,9 @@ impl HostKeyPolicy {
     }
 
     /// Checks the key of the host; returns a notice if the key was new and is recorded now.
-    fn check(&self, shown: &PublicKeyOrCertificate) -> Result<Option<String>, Failure> {
+    fn check(&self, shown: &PublicKeyOrCertificate) -> Result<Option<String>, LinkFailure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let failure = |text: String| Failure::new(Stage::HostKey, text);
+        let failure = |text: String| LinkFailure::new(Stage::HostKey, text);
         let host = &self.host;
         match known_hosts::check(&self.known.entries, host, self.port, shown, now) {
             HostKeyVerdict::Known => Ok(None),
@@ -117,8 +117,8 @@ impl HostKeyPolicy {
         }
     }
 
-    fn record(&self, shown: &PublicKeyOrCertificate) -> Result<(), Failure> {
-        let failure = |text: String| Failure::new(Stage::HostKey, text);
+    fn record(&self, shown: &PublicKeyOrCertificate) -> Result<(), LinkFailure> {
+        let failure = |text: String| LinkFailure::new(Stage::HostKey, text);
         let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
             return Err(failure(format!("{} shows a certificate of an authority that is not known", self.host))
                 .hint("add a @cert-authority line to known_hosts"));
@@ -143,7 +143,7 @@ pub struct HostKeyChecker {
 pub struct HostKeyResult {
     /// The fingerprint of the accepted key and the line that records it, for diagnostics.
     pub accepted: Option<String>,
-    pub failure: Option<Failure>,
+    pub failure: Option<LinkFailure>,
     /// A notice for the user: a new key was accepted.
     pub recorded: Option<String>,
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use rocksalt_core::secret::Secret;
 use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse as Interactive};
 use russh::keys::agent::AgentIdentity;
@@ -11,7 +11,7 @@ use russh::keys::agent::client::AgentClient;
 use russh::keys::{self, Certificate, HashAlg, PrivateKey, PrivateKeyWithHashAlg};
 use russh::{MethodKind, MethodSet};
 
-use super::Target;
+use super::LoginTarget;
 use super::host_key::HostKeyChecker;
 use crate::known_hosts;
 use crate::ssh_config::IdentityAgent;
@@ -23,9 +23,9 @@ const MAX_ROUNDS: usize = 5;
 /// Tries all credentials, in OpenSSH's order, until the server accepts one.
 pub(super) async fn login(
     handle: &mut Handle<HostKeyChecker>,
-    target: &Target<'_>,
+    target: &LoginTarget<'_>,
     context: &LoginContext<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), LinkFailure> {
     let mut attempt = Attempt { handle, target, context, tried: Vec::new(), allowed: None };
     let done = attempt.keys().await? || attempt.agent().await? || attempt.password().await?;
     if done { Ok(()) } else { Err(attempt.refused()) }
@@ -33,7 +33,7 @@ pub(super) async fn login(
 
 struct Attempt<'a, 'b> {
     handle: &'a mut Handle<HostKeyChecker>,
-    target: &'a Target<'a>,
+    target: &'a LoginTarget<'a>,
     context: &'a LoginContext<'b>,
     /// What was tried, for the error text.
     tried: Vec<String>,
@@ -43,7 +43,7 @@ struct Attempt<'a, 'b> {
 
 impl Attempt<'_, '_> {
     /// Tries key files: those of the roster, else those of the ssh configuration, else the default ones.
-    async fn keys(&mut self) -> Result<bool, Failure> {
+    async fn keys(&mut self) -> Result<bool, LinkFailure> {
         let settings = &self.target.settings;
         // A key that is named is tried alone: default keys would only use up the attempts that the server allows.
         let named = !self.target.entry.keys.is_empty() && settings.identity_files_are_default;
@@ -52,8 +52,11 @@ impl Attempt<'_, '_> {
         for file in files {
             if !file.exists() {
                 if self.target.entry.keys.contains(&file) {
-                    return Err(Failure::new(Stage::Login, format!("the key file {} does not exist", file.display()))
-                        .hint("correct `priv` in the roster"));
+                    return Err(LinkFailure::new(
+                        Stage::Login,
+                        format!("the key file {} does not exist", file.display()),
+                    )
+                    .hint("correct `priv` in the roster"));
                 }
                 continue;
             }
@@ -82,7 +85,7 @@ impl Attempt<'_, '_> {
     }
 
     /// Loads a key. `None` if it can't be unlocked; other keys may still work.
-    async fn load(&mut self, file: &Path) -> Result<Option<Arc<PrivateKey>>, Failure> {
+    async fn load(&mut self, file: &Path) -> Result<Option<Arc<PrivateKey>>, LinkFailure> {
         let entry = self.target.entry;
         let password = entry.key_password.as_ref().map(|password| password.reveal().as_str());
         match keys::load_secret_key(file, password) {
@@ -95,11 +98,13 @@ impl Attempt<'_, '_> {
                 };
                 match keys::load_secret_key(file, Some(password.reveal())) {
                     Ok(key) => Ok(Some(Arc::new(key))),
-                    Err(_) => Err(Failure::new(Stage::Login, format!("the passphrase of {} is wrong", file.display()))),
+                    Err(_) => {
+                        Err(LinkFailure::new(Stage::Login, format!("the passphrase of {} is wrong", file.display())))
+                    }
                 }
             }
             Err(error) if entry.keys.iter().any(|key| key == file) => {
-                Err(Failure::new(Stage::Login, format!("the key file {} can't be read: {error}", file.display()))
+                Err(LinkFailure::new(Stage::Login, format!("the key file {} can't be read: {error}", file.display()))
                     .hint("is it a private key, and may you read it?"))
             }
             Err(_) => {
@@ -123,7 +128,7 @@ impl Attempt<'_, '_> {
     }
 
     /// Tries the keys of an ssh-agent, unless only named ones may be used.
-    async fn agent(&mut self) -> Result<bool, Failure> {
+    async fn agent(&mut self) -> Result<bool, LinkFailure> {
         if self.target.entry.identities_only
             || self.target.settings.identities_only
             || !self.allows(MethodKind::PublicKey)
@@ -169,7 +174,7 @@ impl Attempt<'_, '_> {
         Ok(false)
     }
 
-    async fn password(&mut self) -> Result<bool, Failure> {
+    async fn password(&mut self) -> Result<bool, LinkFailure> {
         if !self.allows(MethodKind::Password) && !self.allows(MethodKind::KeyboardInteractive) {
             return Ok(false);
         }
@@ -197,7 +202,7 @@ impl Attempt<'_, '_> {
     }
 
     /// Answers the first hidden question with the password; the user answers all others.
-    async fn interactive(&mut self, password: &Secret) -> Result<bool, Failure> {
+    async fn interactive(&mut self, password: &Secret) -> Result<bool, LinkFailure> {
         let mut given = false;
         let mut answer = self.handle.authenticate_keyboard_interactive_start(&self.target.key.user, None).await;
         for _ in 0..MAX_ROUNDS {
@@ -234,7 +239,7 @@ impl Attempt<'_, '_> {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&method))
     }
 
-    fn accepted(&mut self, result: Result<AuthResult, russh::Error>) -> Result<bool, Failure> {
+    fn accepted(&mut self, result: Result<AuthResult, russh::Error>) -> Result<bool, LinkFailure> {
         match result.map_err(lost)? {
             AuthResult::Success => {
                 tracing::debug!("the server accepted it");
@@ -249,7 +254,7 @@ impl Attempt<'_, '_> {
         }
     }
 
-    fn refused(&self) -> Failure {
+    fn refused(&self) -> LinkFailure {
         let key = &self.target.key;
         let tried = match self.tried.is_empty() {
             true => "there is no key, no agent and no password to try".to_owned(),
@@ -259,7 +264,7 @@ impl Attempt<'_, '_> {
             let names: Vec<&str> = allowed.iter().map(<&str>::from).collect();
             format!("; the server accepts {}", names.join(", "))
         });
-        Failure::new(
+        LinkFailure::new(
             Stage::Login,
             format!("{} did not accept the login of {}: {tried}{}", key.address, key.user, wants.unwrap_or_default()),
         )
@@ -273,8 +278,8 @@ impl Attempt<'_, '_> {
     }
 }
 
-fn lost(error: russh::Error) -> Failure {
-    Failure::new(Stage::Login, format!("the connection was closed during the login: {error}"))
+fn lost(error: russh::Error) -> LinkFailure {
+    LinkFailure::new(Stage::Login, format!("the connection was closed during the login: {error}"))
         .hint("too many keys may have been tried: set `priv` and `identities_only` in the roster")
         .busy()
 }

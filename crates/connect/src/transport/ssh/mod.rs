@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Key, Stage};
-use rocksalt_core::roster::Entry;
+use rocksalt_core::link::{LinkFailure, LinkKey, Stage};
+use rocksalt_core::roster::RosterEntry;
 use tokio::sync::Mutex;
 
 use super::{LoginContext, LoginSession, Transport, key_from_entry};
 use crate::LocalUser;
-use crate::ssh_config::{self, Config, HostSettings, Query};
+use crate::ssh_config::{self, HostSettings, Query, SshConfig};
 use connection::Connection;
 
 /// The default limit for a TCP connection and the server's greeting.
@@ -25,41 +25,42 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 pub struct Ssh {
     local_user: LocalUser,
-    config: Result<Config, Failure>,
+    config: Result<SshConfig, LinkFailure>,
     /// Connections to jump hosts, shared by all targets behind them.
-    jumps: Mutex<HashMap<Key, Arc<Connection>>>,
+    jumps: Mutex<HashMap<LinkKey, Arc<Connection>>>,
 }
 
 /// A roster entry with the settings of `~/.ssh/config`.
-struct Target<'a> {
-    entry: &'a Entry,
+struct LoginTarget<'a> {
+    entry: &'a RosterEntry,
     settings: HostSettings,
-    key: Key,
+    key: LinkKey,
     timeout: Duration,
 }
 
 impl Ssh {
     pub fn new(local_user: &LocalUser) -> Ssh {
-        let config = ssh_config::load(&local_user.home)
-            .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"));
+        let config = ssh_config::load(&local_user.home).map_err(|error| {
+            LinkFailure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration")
+        });
         Ssh { local_user: local_user.clone(), config, jumps: Mutex::default() }
     }
 
-    fn target<'a>(&self, entry: &'a Entry) -> Result<Target<'a>, Failure> {
+    fn target<'a>(&self, entry: &'a RosterEntry) -> Result<LoginTarget<'a>, LinkFailure> {
         let config = self.config.as_ref().map_err(Clone::clone)?;
         ssh_config::is_name(&entry.host)
-            .map_err(|why| Failure::new(Stage::Settings, format!("the host name '{}' {why}", entry.host)))?;
-        let settings = config
-            .resolve(&Query::from_entry(entry), &self.local_user)
-            .map_err(|error| Failure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration"))?;
+            .map_err(|why| LinkFailure::new(Stage::Settings, format!("the host name '{}' {why}", entry.host)))?;
+        let settings = config.resolve(&Query::from_entry(entry), &self.local_user).map_err(|error| {
+            LinkFailure::new(Stage::Settings, error.to_string()).hint("correct the ssh configuration")
+        })?;
         if let Some(unsupported) = settings.refused().next() {
-            return Err(Failure::new(
+            return Err(LinkFailure::new(
                 Stage::Settings,
                 format!("{}: `{}` is only supported by the system's ssh", unsupported.origin, unsupported.setting),
             )
             .hint("set `transport: openssh` for this target in the roster"));
         }
-        let key = Key {
+        let key = LinkKey {
             user: settings.user.clone(),
             address: settings.hostname.clone(),
             port: settings.port,
@@ -70,14 +71,18 @@ impl Ssh {
         tracing::trace!(host, port, user, ?jumps, "read the ssh configuration");
         let seconds = entry.timeout.or(settings.connect_timeout);
         let timeout = seconds.map_or(CONNECT, |seconds| Duration::from_secs(u64::from(seconds.max(1))));
-        Ok(Target { entry, settings, key, timeout })
+        Ok(LoginTarget { entry, settings, key, timeout })
     }
 
     /// Connects to the jump hosts of a target, in order; returns the last one.
-    async fn jumps(&self, target: &Target<'_>, context: &LoginContext<'_>) -> Result<Option<Arc<Connection>>, Failure> {
+    async fn jumps(
+        &self,
+        target: &LoginTarget<'_>,
+        context: &LoginContext<'_>,
+    ) -> Result<Option<Arc<Connection>>, LinkFailure> {
         let mut last: Option<Arc<Connection>> = None;
         for hop in target.settings.proxy_jump.clone() {
-            let mut entry = Entry::new(&hop.host, &hop.host);
+            let mut entry = RosterEntry::new(&hop.host, &hop.host);
             entry.user = hop.user;
             entry.port = hop.port;
             // The jump host probably accepts the same keys as the target.
@@ -93,7 +98,7 @@ impl Ssh {
                 Some(connection) => Arc::clone(connection),
                 None => {
                     let connection = Connection::open(&hop_target, last.take(), context).await.map_err(|failure| {
-                        Failure { text: format!("jump host {}: {}", hop.host, failure.text), ..failure }
+                        LinkFailure { text: format!("jump host {}: {}", hop.host, failure.text), ..failure }
                     })?;
                     let connection = Arc::new(connection);
                     known.insert(key, Arc::clone(&connection));
@@ -108,11 +113,15 @@ impl Ssh {
 
 #[async_trait]
 impl Transport for Ssh {
-    fn key(&self, entry: &Entry) -> Key {
+    fn key(&self, entry: &RosterEntry) -> LinkKey {
         self.target(entry).map_or_else(|_| key_from_entry(entry, &self.local_user), |target| target.key)
     }
 
-    async fn connect(&self, entry: &Entry, context: &LoginContext<'_>) -> Result<Box<dyn LoginSession>, Failure> {
+    async fn connect(
+        &self,
+        entry: &RosterEntry,
+        context: &LoginContext<'_>,
+    ) -> Result<Box<dyn LoginSession>, LinkFailure> {
         let target = self.target(entry)?;
         (context.progress)(Stage::Settings);
         let through = self.jumps(&target, context).await?;

@@ -1,7 +1,7 @@
 //! Runs commands over a connection.
 
 use async_trait::async_trait;
-use rocksalt_core::link::{Failure, Stage};
+use rocksalt_core::link::{LinkFailure, Stage};
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, client};
 use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
@@ -14,9 +14,9 @@ const BUFFER: usize = 64 * 1024;
 
 #[async_trait]
 impl LoginSession for Connection {
-    async fn exec(&self, command: &str, tty: bool) -> Result<Program, Failure> {
+    async fn exec(&self, command: &str, tty: bool) -> Result<Program, LinkFailure> {
         let failure = |error: russh::Error| {
-            Failure::new(Stage::Session, format!("the server would not start a command: {error}"))
+            LinkFailure::new(Stage::Session, format!("the server would not start a command: {error}"))
                 .hint("is the account allowed to run commands (ForceCommand, MaxSessions, a restricted shell)?")
         };
         let channel = self.handle.channel_open_session().await.map_err(failure)?;

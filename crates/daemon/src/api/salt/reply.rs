@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rocksalt_core::{Map, Value, json, yaml};
 
-use crate::requests::{FunctionResult, Kind, Refusal};
+use crate::requests::{FunctionResult, Refusal, RefusalKind};
 
 /// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,12 +113,12 @@ impl From<Refusal> for ErrorResponse {
     fn from(refusal: Refusal) -> ErrorResponse {
         let status = match refusal.kind {
             // Salt and its clients don't distinguish these.
-            Kind::Unauthenticated | Kind::Forbidden => StatusCode::UNAUTHORIZED,
-            Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::Invalid => StatusCode::BAD_REQUEST,
-            Kind::Taken => StatusCode::CONFLICT,
-            Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            RefusalKind::Unauthenticated | RefusalKind::Forbidden => StatusCode::UNAUTHORIZED,
+            RefusalKind::NotFound => StatusCode::NOT_FOUND,
+            RefusalKind::Invalid => StatusCode::BAD_REQUEST,
+            RefusalKind::Taken => StatusCode::CONFLICT,
+            RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            RefusalKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         };
         let text = match refusal.hint {
             Some(hint) => format!("{}; {hint}", refusal.text),

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::requests::{Kind, Refusal};
+use crate::requests::{Refusal, RefusalKind};
 
 #[derive(Debug)]
 pub struct ApiError {
@@ -93,13 +93,13 @@ impl ApiError {
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> ApiError {
         let (status, kind) = match refusal.kind {
-            Kind::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
-            Kind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
-            Kind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            Kind::Invalid => (StatusCode::BAD_REQUEST, "invalid"),
-            Kind::Taken => (StatusCode::CONFLICT, "taken"),
-            Kind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
-            Kind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "timeout"),
+            RefusalKind::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
+            RefusalKind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
+            RefusalKind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            RefusalKind::Invalid => (StatusCode::BAD_REQUEST, "invalid"),
+            RefusalKind::Taken => (StatusCode::CONFLICT, "taken"),
+            RefusalKind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            RefusalKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "timeout"),
         };
         ApiError { status, error: ErrorReason { kind, text: refusal.text, hint: refusal.hint } }
     }

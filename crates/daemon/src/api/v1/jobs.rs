@@ -12,7 +12,7 @@ use super::call::{ApiCall, ApiInput, Empty};
 use super::error::ApiError;
 use super::reply::ApiReply;
 use super::views::{Jid, JobStateView, JobView, ReturnView, micros};
-use crate::requests::{Answer, Kind, Refusal};
+use crate::requests::{Answer, Refusal, RefusalKind};
 
 /// A function to run on targets.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -172,7 +172,7 @@ pub async fn start(call: ApiCall<Empty, Empty, StartJob>) -> Result<ApiReply<Job
             return Err(ApiError::no_targets("no target matches").hint("GET /v1/targets lists all targets"));
         }
         Ok(_) => return Err(ApiError::internal()),
-        Err(refusal) => match again.filter(|_| refusal.kind == Kind::Taken) {
+        Err(refusal) => match again.filter(|_| refusal.kind == RefusalKind::Taken) {
             Some(run) => {
                 let known = run.job.map(Request::ShowJob).ok_or_else(ApiError::internal)?;
                 match api.requests.answer(&caller, known).await {
@@ -409,6 +409,6 @@ fn failed_targets(job: &JobRecord, returns: &[ReturnRecord]) -> Vec<String> {
 fn expect_job(answer: Answer) -> Result<(JobRecord, Vec<ReturnRecord>), ApiError> {
     match answer {
         Answer::Job { job, returns } => Ok((*job, returns)),
-        _ => Err(ApiError::from(Refusal::new(Kind::NotFound, "there is no such job"))),
+        _ => Err(ApiError::from(Refusal::new(RefusalKind::NotFound, "there is no such job"))),
     }
 }

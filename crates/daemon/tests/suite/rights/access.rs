@@ -6,7 +6,7 @@ use rocksalt_core::request::{ControllerCall, Needs, RunRequest};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_daemon::access::{AccessPolicy, Rights};
-use rocksalt_daemon::requests::{Caller, Kind};
+use rocksalt_daemon::requests::{Caller, RefusalKind};
 
 use super::fixture::{self, map};
 
@@ -76,7 +76,7 @@ async fn rules_decide_as_the_cases_say() {
                 let expected = ask.get("allowed").and_then(Value::as_bool).expect("a verdict");
                 assert_eq!(verdict.is_ok(), expected, "{name}: {verdict:?}");
                 if let Err(refusal) = &verdict {
-                    assert_eq!(refusal.kind, Kind::Forbidden, "{name}");
+                    assert_eq!(refusal.kind, RefusalKind::Forbidden, "{name}");
                 }
                 if client == "local" {
                     let groups = texts(ask.get("groups"));
@@ -125,7 +125,7 @@ async fn what_was_checked_is_what_is_granted() {
     assert!(access.check(&caller, &Needs::Function(&unknown), &controller, &ledger).await.is_err());
     let broken = run("compound", "G@role:web and");
     let refusal = access.check(&caller, &Needs::Function(&broken), &controller, &ledger).await.expect_err("broken");
-    assert_eq!(refusal.kind, Kind::Invalid);
+    assert_eq!(refusal.kind, RefusalKind::Invalid);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use rocksalt_core::record::{JobRecord, JobState};
 use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{JobId, Map, Value, json};
 use rocksalt_daemon::audit::{self, Audit, ChainHead, EntryNumber, LoginEvent};
-use rocksalt_daemon::requests::{Caller, Kind, Refusal};
+use rocksalt_daemon::requests::{Caller, Refusal, RefusalKind};
 
 use super::fixture::{self, map};
 
@@ -76,7 +76,7 @@ async fn entries_say_who_did_what_and_no_secrets() {
         delimiter: None,
     };
     audit.log_job(&noted, &job);
-    let refusal = Refusal::new(Kind::Forbidden, "ann may not");
+    let refusal = Refusal::new(RefusalKind::Forbidden, "ann may not");
     audit.log_request(&Caller::local("ann"), &request(2), Some(&refusal)).await.expect("noted");
     audit.log_request(&Caller::local("ann"), &Request::Targets, None).await.expect("nothing to note");
     audit.log_request(&Caller::local("ann"), &Request::Targets, Some(&refusal)).await.expect("noted");

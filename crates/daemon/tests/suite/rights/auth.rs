@@ -12,7 +12,7 @@ use rocksalt_daemon::access::Rights;
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::users::Users;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
-use rocksalt_daemon::requests::{Kind, Refusal};
+use rocksalt_daemon::requests::{Refusal, RefusalKind};
 
 use super::fixture::{self, map};
 
@@ -51,7 +51,7 @@ impl Place {
 const FILE: &str = "{external_auth: {file: {fred: ['.*']}}}";
 
 #[track_caller]
-fn refused<T>(result: Result<T, Refusal>, kind: Kind) -> String {
+fn refused<T>(result: Result<T, Refusal>, kind: RefusalKind) -> String {
     match result {
         Ok(_) => panic!("it is let in"),
         Err(refusal) => {
@@ -80,7 +80,7 @@ async fn a_login_gives_a_token_and_a_logout_takes_it_back() {
     assert!(!text.contains(&token) && !text.contains("freds password"), "{text}");
 
     auth.logout(&token).await.expect("a logout");
-    refused(auth.token(&token, from(1)).await, Kind::Unauthenticated);
+    refused(auth.token(&token, from(1)).await, RefusalKind::Unauthenticated);
     auth.logout(&token).await.expect("one that isn't there is no fault");
 }
 
@@ -105,13 +105,13 @@ async fn whatever_is_wrong_is_answered_alike() {
     for (number, (user, password, eauth)) in cases.into_iter().enumerate() {
         let begun = Instant::now();
         let place = from(u8::try_from(number).expect("few"));
-        texts.push(refused(auth.login(given(user, password, eauth), place).await, Kind::Unauthenticated));
+        texts.push(refused(auth.login(given(user, password, eauth), place).await, RefusalKind::Unauthenticated));
         assert!(begun.elapsed() >= Duration::from_millis(500), "{user} {eauth}: {:?}", begun.elapsed());
     }
     texts.dedup();
     assert_eq!(texts.len(), 1, "{texts:?}");
     for token in ["", "x", "0".repeat(64).as_str(), "g".repeat(64).as_str(), "0".repeat(100_000).as_str(), "../x"] {
-        refused(auth.token(token, from(1)).await, Kind::Unauthenticated);
+        refused(auth.token(token, from(1)).await, RefusalKind::Unauthenticated);
     }
 }
 
@@ -126,11 +126,12 @@ async fn whoever_guesses_waits_and_others_do_not() {
     }
     let mut throttled = 0;
     while let Some(result) = guesses.join_next().await {
-        let text = refused(result.expect("it ends"), Kind::Unauthenticated);
+        let text = refused(result.expect("it ends"), RefusalKind::Unauthenticated);
         throttled += usize::from(text.contains("try again in"));
     }
     assert!(throttled >= 34, "only {throttled} of 40 at once were held back");
-    let text = refused(auth.verify(&given("fred", "freds password", "file"), from(1)).await, Kind::Unauthenticated);
+    let text =
+        refused(auth.verify(&given("fred", "freds password", "file"), from(1)).await, RefusalKind::Unauthenticated);
     assert!(text.contains("try again in"), "{text}");
     auth.verify(&given("fred", "freds password", "file"), from(2)).await.expect("from elsewhere it works");
 }
@@ -148,10 +149,10 @@ async fn a_password_that_was_right_is_cheap_for_a_while() {
     }
     // Compared with the first one, since machines and builds differ.
     assert!(begun.elapsed() < first * 100, "1000 take {:?}, the first one {first:?}", begun.elapsed());
-    refused(auth.verify(&given("fred", "freds passwore", "file"), from(1)).await, Kind::Unauthenticated);
+    refused(auth.verify(&given("fred", "freds passwore", "file"), from(1)).await, RefusalKind::Unauthenticated);
     // And no longer than it is his.
     place.users.set_password("fred", &Secret::new("another password".into())).expect("another");
-    refused(auth.verify(&given("fred", "freds password", "file"), from(1)).await, Kind::Unauthenticated);
+    refused(auth.verify(&given("fred", "freds password", "file"), from(1)).await, RefusalKind::Unauthenticated);
     auth.verify(&given("fred", "another password", "file"), from(1)).await.expect("the new one");
 }
 
@@ -163,16 +164,16 @@ async fn tokens_end_with_what_they_were_got_by() {
     let token = login("freds password").await.expect("a login").token.reveal().clone();
     auth.token(&token, None).await.expect("it counts");
     place.users.set_password("fred", &Secret::new("another password".into())).expect("another");
-    refused(auth.token(&token, None).await, Kind::Unauthenticated);
+    refused(auth.token(&token, None).await, RefusalKind::Unauthenticated);
 
     let token = login("another password").await.expect("a login").token.reveal().clone();
     auth.token(&token, None).await.expect("it counts");
     auth.configure(settings("{external_auth: {sharedsecret: {fred: ['.*']}}}", place.directory.path()));
-    refused(auth.token(&token, None).await, Kind::Unauthenticated);
+    refused(auth.token(&token, None).await, RefusalKind::Unauthenticated);
     auth.configure(settings(FILE, place.directory.path()));
     auth.token(&token, None).await.expect("the way in is open again");
     place.users.remove("fred").expect("he goes");
-    refused(auth.token(&token, None).await, Kind::Unauthenticated);
+    refused(auth.token(&token, None).await, RefusalKind::Unauthenticated);
 }
 
 #[tokio::test]
@@ -196,7 +197,7 @@ async fn another_controller_hears_of_a_logout_at_once() {
     }
     other.token(&second, None).await.expect("the other token stays");
     assert_eq!(other.logout_user("fred", "file").await.expect("all of his"), 1);
-    refused(other.token(&second, None).await, Kind::Unauthenticated);
+    refused(other.token(&second, None).await, RefusalKind::Unauthenticated);
 }
 
 static CLOCK: AtomicU64 = AtomicU64::new(1_700_000_000_000_000);
@@ -226,16 +227,16 @@ async fn time_ends_tokens() {
         wait(20);
         auth.token(&used, None).await.expect("it is used and goes on");
     }
-    refused(auth.token(&idle, None).await, Kind::Unauthenticated);
+    refused(auth.token(&idle, None).await, RefusalKind::Unauthenticated);
     wait(20);
-    refused(auth.token(&used, None).await, Kind::Unauthenticated);
+    refused(auth.token(&used, None).await, RefusalKind::Unauthenticated);
 
     let short = login(Some(2.0)).await.expect("a login");
     assert!((short.expire - short.start - 2.0).abs() < 0.01);
     wait(2);
-    refused(auth.token(short.token.reveal(), None).await, Kind::Unauthenticated);
+    refused(auth.token(short.token.reveal(), None).await, RefusalKind::Unauthenticated);
     for wrong in [0.0, -5.0, f64::NAN] {
-        refused(login(Some(wrong)).await, Kind::Invalid);
+        refused(login(Some(wrong)).await, RefusalKind::Invalid);
     }
     let long = login(Some(f64::INFINITY)).await.expect("a login");
     assert!(long.expire - long.start < 40_000_000.0);
@@ -268,7 +269,7 @@ async fn addresses_can_be_limited() {
     assert!(!auth.allowed_address(Some(IpAddr::from([198, 51, 100, 1]))));
     let token = auth.login(given("fred", "freds password", "file"), from(7)).await.expect("a login").token;
     auth.token(token.reveal(), from(7)).await.expect("it counts where it was got");
-    refused(auth.token(token.reveal(), from(8)).await, Kind::Unauthenticated);
+    refused(auth.token(token.reveal(), from(8)).await, RefusalKind::Unauthenticated);
 }
 
 #[tokio::test]
@@ -300,15 +301,15 @@ async fn other_files_and_secrets() {
         auth.verify(&given(user, password, "file"), place)
             .await
             .unwrap_or_else(|refusal| panic!("{options}: {refusal}"));
-        refused(auth.verify(&given(user, "wrong", "file"), place).await, Kind::Unauthenticated);
-        refused(auth.verify(&given("nobody", password, "file"), place).await, Kind::Unauthenticated);
-        refused(auth.verify(&given(user, "", "file"), place).await, Kind::Unauthenticated);
+        refused(auth.verify(&given(user, "wrong", "file"), place).await, RefusalKind::Unauthenticated);
+        refused(auth.verify(&given("nobody", password, "file"), place).await, RefusalKind::Unauthenticated);
+        refused(auth.verify(&given(user, "", "file"), place).await, RefusalKind::Unauthenticated);
     }
     let secret = place.auth("{external_auth: {sharedsecret: {ann: ['.*']}}, sharedsecret: a long enough secret}");
     secret.verify(&given("ann", "a long enough secret", "sharedsecret"), from(90)).await.expect("the secret");
     refused(
         secret.verify(&given("ann", "a long enough secreT", "sharedsecret"), from(91)).await,
-        Kind::Unauthenticated,
+        RefusalKind::Unauthenticated,
     );
 
     // What isn't safe, or isn't there, lets nobody in, and says so at the start.
@@ -334,14 +335,14 @@ async fn certificates_count_where_the_configuration_says_so() {
     let login = auth.token_for(caller, None).await.expect("a token");
     assert_eq!(auth.token(login.token.reveal(), from(1)).await.expect("it counts").eauth, "cert");
     // Nobody logs in by it with a password.
-    refused(auth.verify(&given("ann", "x", "cert"), from(1)).await, Kind::Unauthenticated);
-    refused(place.auth(FILE).certificate("ann", from(1)).await, Kind::Unauthenticated);
+    refused(auth.verify(&given("ann", "x", "cert"), from(1)).await, RefusalKind::Unauthenticated);
+    refused(place.auth(FILE).certificate("ann", from(1)).await, RefusalKind::Unauthenticated);
 }
 
 #[tokio::test]
 async fn nobody_gets_in_without_a_store() {
     let auth = Auth::default();
-    refused(auth.verify(&given("fred", "x", "file"), None).await, Kind::Unauthenticated);
-    refused(auth.token(&"0".repeat(64), None).await, Kind::Unauthenticated);
-    refused(auth.certificate("ann", None).await, Kind::Unauthenticated);
+    refused(auth.verify(&given("fred", "x", "file"), None).await, RefusalKind::Unauthenticated);
+    refused(auth.token(&"0".repeat(64), None).await, RefusalKind::Unauthenticated);
+    refused(auth.certificate("ann", None).await, RefusalKind::Unauthenticated);
 }

@@ -19,7 +19,7 @@ use rocksalt_daemon::api::{self, Api, Peer};
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::users::Users;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
-use rocksalt_daemon::requests::{Caller, Kind, Loaded, RequestService};
+use rocksalt_daemon::requests::{Caller, Loaded, RefusalKind, RequestService};
 use tower::ServiceExt;
 
 use super::fixture::{self, map};
@@ -246,14 +246,14 @@ async fn no_request_is_done_for_whom_it_is_not() {
         // Nobody at all, and somebody by a way that is closed.
         for nobody in [caller("ann", "file", Rights::None), caller("ann", "pam", listed())] {
             let refusal = house.requests.answer(&nobody, request.clone()).await.err();
-            assert_eq!(refusal.map(|refusal| refusal.kind), Some(Kind::Unauthenticated), "{name}");
+            assert_eq!(refusal.map(|refusal| refusal.kind), Some(RefusalKind::Unauthenticated), "{name}");
         }
         for fred in [caller("fred", "file", listed()), caller("eve", "file", listed())] {
             let refusal = house.requests.answer(&fred, request.clone()).await.err();
-            assert_eq!(refusal.map(|refusal| refusal.kind) == Some(Kind::Forbidden), needs_more, "{name}");
+            assert_eq!(refusal.map(|refusal| refusal.kind) == Some(RefusalKind::Forbidden), needs_more, "{name}");
         }
         let ann = house.requests.answer(&caller("ann", "file", listed()), request.clone()).await;
         let kind = ann.err().map(|refusal| refusal.kind);
-        assert!(!matches!(kind, Some(Kind::Forbidden | Kind::Unauthenticated)), "{name}: {kind:?}");
+        assert!(!matches!(kind, Some(RefusalKind::Forbidden | RefusalKind::Unauthenticated)), "{name}: {kind:?}");
     }
 }

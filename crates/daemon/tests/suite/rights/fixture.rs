@@ -11,8 +11,8 @@ use rocksalt_connect::links::{LinkHandle, Links, Progress};
 use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::{Controller, grains_cache::GrainsCache, peer};
-use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, Stage};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value, yaml};
 use tempfile::TempDir;
@@ -27,23 +27,23 @@ struct Nowhere;
 impl Links for Nowhere {
     async fn open(
         &self,
-        _: &Entry,
+        _: &RosterEntry,
         _: AgentKind,
         _: bool,
         _: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
-        Err(Failure::new(Stage::Connect, "nowhere"))
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
+        Err(LinkFailure::new(Stage::Connect, "nowhere"))
     }
 
-    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, _: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         Ok(Vec::new())
     }
 
-    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, LinkFailure> {
         Ok(0)
     }
 }
@@ -74,7 +74,7 @@ pub fn controller(directory: &Path) -> Arc<Controller> {
     let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
     Arc::new(Controller {
         roster: Roster {
-            entries: TARGETS.iter().map(|(id, _, _)| Entry::new(*id, "192.0.2.1")).collect(),
+            entries: TARGETS.iter().map(|(id, _, _)| RosterEntry::new(*id, "192.0.2.1")).collect(),
             nodegroups: Vec::new(),
         },
         nodegroups: Nodegroups::new(),

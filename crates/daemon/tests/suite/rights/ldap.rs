@@ -12,7 +12,7 @@ use rocksalt_core::Secret;
 use rocksalt_daemon::access::Rights;
 use rocksalt_daemon::audit::Audit;
 use rocksalt_daemon::auth::{Auth, Credentials, Settings};
-use rocksalt_daemon::requests::Kind;
+use rocksalt_daemon::requests::RefusalKind;
 
 use super::fixture::{self, map};
 
@@ -181,7 +181,7 @@ impl Directory {
 }
 
 /// The groups, or why not.
-async fn login(auth: &Auth, user: &str, password: &str) -> Result<Vec<String>, Kind> {
+async fn login(auth: &Auth, user: &str, password: &str) -> Result<Vec<String>, RefusalKind> {
     let password = Secret::new(password.to_owned());
     let credentials = Credentials { user: user.into(), password, eauth: "ldap".into(), token_expire: None };
     match auth.verify(&credentials, None).await.map(|caller| caller.rights) {
@@ -197,7 +197,7 @@ async fn a_directory_proves_who_somebody_is() {
     let (plain, tls) = (directory.plain, directory.tls);
     let search = "auth.ldap.binddn: 'cn=admin,dc=example,dc=com'\nauth.ldap.bindpw: admins-password\n\
                   auth.ldap.filter: 'uid={{ username }}'\n";
-    let wrong = Err(Kind::Unauthenticated);
+    let wrong = Err(RefusalKind::Unauthenticated);
 
     // Searched for, over each way to get there.
     for way in [
@@ -243,8 +243,8 @@ async fn a_directory_proves_who_somebody_is() {
         format!("auth.ldap.uri: ldap://127.0.0.1:{}\n", free_port()),
     ] {
         let auth = directory.auth(&format!("{search}{way}")).await;
-        assert_eq!(login(&auth, "fred", "freds password").await, Err(Kind::Unavailable), "{way}");
+        assert_eq!(login(&auth, "fred", "freds password").await, Err(RefusalKind::Unavailable), "{way}");
     }
     let auth = directory.auth(&here.replace("admins-password", "another")).await;
-    assert_eq!(login(&auth, "fred", "freds password").await, Err(Kind::Unavailable));
+    assert_eq!(login(&auth, "fred", "freds password").await, Err(RefusalKind::Unavailable));
 }

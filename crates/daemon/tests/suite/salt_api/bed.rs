@@ -22,8 +22,8 @@ use rocksalt_controller::ledger::{Ledger, Settings as LedgerSettings};
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::{Frame, LINK, Message};
-use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, Stage};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Call, Map, Secret, Value, json, yaml};
 use rocksalt_daemon::access::AccessPolicy;
@@ -194,7 +194,7 @@ fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller 
     let known_hosts = directory.join("known_hosts");
     std::fs::write(&known_hosts, format!("192.0.2.1,192.0.2.2 {HOST_KEY}\n")).expect("written");
     let entries = [("lab-a", "192.0.2.1"), ("lab-b", "192.0.2.2")].map(|(id, host)| {
-        let mut entry = Entry::new(id, host);
+        let mut entry = RosterEntry::new(id, host);
         entry.known_hosts = Some(known_hosts.clone());
         entry
     });
@@ -237,23 +237,23 @@ pub struct Fleet {
 impl Links for FleetLinks {
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         _: AgentKind,
         _: bool,
         _: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         self.0.line(entry)
     }
 
-    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, _: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         Ok(Vec::new())
     }
 
-    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, LinkFailure> {
         Ok(0)
     }
 }
@@ -262,9 +262,9 @@ impl Links for FleetLinks {
 pub struct FleetLinks(pub Arc<Fleet>);
 
 impl Fleet {
-    fn line(self: &Arc<Fleet>, entry: &Entry) -> Result<Arc<dyn LinkHandle>, Failure> {
+    fn line(self: &Arc<Fleet>, entry: &RosterEntry) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         if self.gone.lock().expect("free").contains(&entry.id) {
-            return Err(Failure::new(Stage::Connect, "nobody answers"));
+            return Err(LinkFailure::new(Stage::Connect, "nobody answers"));
         }
         Ok(Arc::new(FakeLine { fleet: Arc::clone(self), id: entry.id.clone() }))
     }
@@ -304,7 +304,7 @@ struct FakeLine {
 }
 
 impl LinkHandle for FakeLine {
-    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, LinkFailure> {
         let (sender, frames) = mpsc::unbounded_channel();
         let outlet = FakeOutlet { fleet: Arc::clone(&self.fleet), id: self.id.clone(), sender };
         Ok(RequestChannel::new(frames, Box::new(outlet)))
@@ -331,7 +331,7 @@ impl FrameSink for FakeOutlet {
 
     fn close(&self) {}
 
-    fn lost(&self) -> Failure {
-        Failure::new(Stage::Link, "the link broke")
+    fn lost(&self) -> LinkFailure {
+        LinkFailure::new(Stage::Link, "the link broke")
     }
 }

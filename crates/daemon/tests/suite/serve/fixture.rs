@@ -13,8 +13,8 @@ use rocksalt_connect::links::{LinkHandle, Links, Progress};
 use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_controller::{Controller, peer};
-use rocksalt_core::link::{AgentKind, Failure, Info, Key, Stage};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, LinkKey, Stage};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Secret, Value, yaml};
 use rocksalt_daemon::access::AccessPolicy;
@@ -46,8 +46,8 @@ impl Network {
 struct Standing;
 
 impl LinkHandle for Standing {
-    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
-        Err(Failure::new(Stage::Link, "nobody is there"))
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, LinkFailure> {
+        Err(LinkFailure::new(Stage::Link, "nobody is there"))
     }
 }
 
@@ -55,26 +55,26 @@ impl LinkHandle for Standing {
 impl Links for Network {
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         _: AgentKind,
         _: bool,
         _: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         self.tries.lock().expect("fine").push(entry.id.clone());
         if !self.reachable.lock().expect("fine").contains(&entry.id) {
-            return Err(Failure::new(Stage::Connect, "no route"));
+            return Err(LinkFailure::new(Stage::Connect, "no route"));
         }
         self.standing.lock().expect("fine").insert(entry.id.clone());
         Ok(Arc::new(Standing))
     }
 
-    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, _: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         let info = |id: &String| Info {
-            key: Key {
+            key: LinkKey {
                 transport: "ssh".into(),
                 user: String::new(),
                 address: id.clone(),
@@ -93,7 +93,7 @@ impl Links for Network {
         Ok(self.standing.lock().expect("fine").iter().map(info).collect())
     }
 
-    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, LinkFailure> {
         Ok(0)
     }
 }
@@ -150,7 +150,10 @@ impl Project {
         let external = pillar::ExternalPillars::new(&Value::Null, &pillar::Settings::default());
         let compiler = Compiler { links: Arc::clone(&links), options: Map::new() };
         Arc::new(Controller {
-            roster: Roster { entries: TARGETS.map(|id| Entry::new(id, "192.0.2.1")).to_vec(), nodegroups: Vec::new() },
+            roster: Roster {
+                entries: TARGETS.map(|id| RosterEntry::new(id, "192.0.2.1")).to_vec(),
+                nodegroups: Vec::new(),
+            },
             nodegroups: Nodegroups::new(),
             links,
             files: files(),

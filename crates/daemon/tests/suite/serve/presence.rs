@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rocksalt_controller::ledger::Heard;
-use rocksalt_daemon::requests::presence::State;
+use rocksalt_daemon::requests::presence::PresenceState;
 
 use super::fixture::{Project, wait_until};
 
@@ -16,7 +16,7 @@ async fn a_target_that_comes_and_goes_is_told() {
     wait_until("all were tried", || presence.up() == ["a", "b"] && presence.down() == ["c"]).await;
     let seen = presence.of("c");
     assert!(seen.why.is_some_and(|why| why.contains("no route")) && seen.last_seen.is_none());
-    assert_eq!(presence.of("nobody").state, State::Unknown);
+    assert_eq!(presence.of("nobody").state, PresenceState::Unknown);
     project.network.cut("a");
     wait_until("it is missed", || presence.up() == ["b"] && presence.down() == ["a", "c"]).await;
     assert!(presence.of("a").last_seen.is_some());

@@ -13,7 +13,7 @@ pub const STATES: &[StateEntry] = &[state::<FireMaster>(), state::<Sent>(), stat
 
 /// An event that is sent at once.
 #[arguments]
-pub struct Event {
+pub struct EventState {
     /// The event's tag.
     name: String,
     /// What happened, as a map.
@@ -33,7 +33,7 @@ pub struct Event {
     kwargs: Map,
 }
 
-impl Event {
+impl EventState {
     fn plan(&self) -> Result<Decision> {
         would(&self.name, &self.data, &self.show_changed).into_plan()
     }
@@ -61,7 +61,7 @@ impl Event {
 ///     - data: {status: half of it is done}
 /// ```
 #[state("event.send", watches)]
-pub struct Sent(Event);
+pub struct Sent(EventState);
 
 impl State for Sent {
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
@@ -85,7 +85,7 @@ impl State for Sent {
 ///     - data: {status: half of it is done}
 /// ```
 #[state("event.fire_master", watches)]
-pub struct FireMaster(Event);
+pub struct FireMaster(EventState);
 
 impl State for FireMaster {
     fn plan(&self, _: &dyn Probe, _: &Step<'_>) -> Result<Decision> {

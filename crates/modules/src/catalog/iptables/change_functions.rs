@@ -4,7 +4,7 @@ use rocksalt_core::Value;
 use rocksalt_macros::function;
 
 use super::super::{Function, tool};
-use super::rule::Rule;
+use super::rule::IptablesRule;
 use super::rules::{self, known_family, plain_words};
 use super::{program, saved};
 use crate::machine::System;
@@ -146,7 +146,7 @@ impl Function for Append {
     fn call(self, machine: &dyn System) -> Result<bool> {
         let Append { table, chain, rule, family } = self;
         plain_words(&[&table, &chain])?;
-        let rule = Rule::parse(&rule)?;
+        let rule = IptablesRule::parse(&rule)?;
         if rules::check(machine, &program(machine, &family)?, &table, &chain, &rule)? {
             return Ok(false);
         }
@@ -186,7 +186,7 @@ impl Function for Insert {
         if position == 0 {
             return Err(Error::arguments("Error: Position needs to be specified or use append (-A)"));
         }
-        let rule = Rule::parse(&rule)?;
+        let rule = IptablesRule::parse(&rule)?;
         if rules::check(machine, &program(machine, &family)?, &table, &chain, &rule)? {
             return Ok(Value::Bool(false));
         }
@@ -226,7 +226,7 @@ impl Function for Delete {
         plain_words(&[&self.table, &self.chain])?;
         let rest = match (self.position, self.rule) {
             (Some(position), None) => vec![position.to_string()],
-            (None, Some(rule)) => Rule::parse(&rule)?.words,
+            (None, Some(rule)) => IptablesRule::parse(&rule)?.words,
             _ => return Err(Error::arguments("Error: Only specify a position or a rule, not both")),
         };
         let words: Vec<&str> =

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
 use super::super::{Function, tool};
-use super::rule::Rule;
+use super::rule::IptablesRule;
 use super::rules::{self, plain_words};
 use super::{program, saved, tables};
 use crate::grains::look;
@@ -63,7 +63,7 @@ impl Function for BuildRule {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        let rule = Rule::build(&self.kwargs)?;
+        let rule = IptablesRule::build(&self.kwargs)?;
         if !self.full.truth() {
             return Ok(rule.text);
         }
@@ -205,7 +205,7 @@ impl Function for Check {
     fn call(self, machine: &dyn System) -> Result<bool> {
         plain_words(&[&self.table, &self.chain])?;
         let program = program(machine, &self.family)?;
-        rules::check(machine, &program, &self.table, &self.chain, &Rule::parse(&self.rule)?)
+        rules::check(machine, &program, &self.table, &self.chain, &IptablesRule::parse(&self.rule)?)
     }
 }
 

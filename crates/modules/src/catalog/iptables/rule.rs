@@ -1,4 +1,4 @@
-//! [`Rule`]: what stands behind the chain, built from arguments as Salt builds it.
+//! [`IptablesRule`]: what stands behind the chain, built from arguments as Salt builds it.
 
 use rocksalt_core::{Map, Value};
 
@@ -8,20 +8,20 @@ use crate::{Error, Result};
 
 /// A rule as it is shown, and as the words that the program gets: no shell is in between.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rule {
+pub struct IptablesRule {
     pub text: String,
     pub words: Vec<String>,
 }
 
-impl Rule {
+impl IptablesRule {
     /// A rule that somebody wrote as a text.
-    pub fn parse(text: &str) -> Result<Rule> {
+    pub fn parse(text: &str) -> Result<IptablesRule> {
         let words = words::split(text).map_err(|why| Error::arguments(format!("the rule '{text}': {why}")))?;
-        Ok(Rule { text: text.to_owned(), words })
+        Ok(IptablesRule { text: text.to_owned(), words })
     }
 
     /// From the arguments of a state, without those that are not the rule's own.
-    pub fn build(arguments: &Map) -> Result<Rule> {
+    pub fn build(arguments: &Map) -> Result<IptablesRule> {
         Builder { arguments: arguments.clone(), pieces: Vec::new() }.build()
     }
 
@@ -42,7 +42,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn build(mut self) -> Result<Rule> {
+    fn build(mut self) -> Result<IptablesRule> {
         if let Some(target) = self.arguments.remove("target") {
             self.arguments.insert("jump", target);
         }
@@ -93,7 +93,7 @@ impl Builder {
         }
         self.pieces.append(&mut jump);
         let text = self.pieces.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(" ");
-        Ok(Rule { text, words: self.pieces.into_iter().flat_map(|(_, words)| words).collect() })
+        Ok(IptablesRule { text, words: self.pieces.into_iter().flat_map(|(_, words)| words).collect() })
     }
 
     fn push(&mut self, text: &str) -> Result<()> {
@@ -158,7 +158,7 @@ impl Builder {
 }
 
 fn piece(text: &str) -> Result<RulePart> {
-    let rule = Rule::parse(text)?;
+    let rule = IptablesRule::parse(text)?;
     Ok((rule.text, rule.words))
 }
 
@@ -177,8 +177,8 @@ mod tests {
 
     use super::*;
 
-    fn built(arguments: &str) -> Result<Rule> {
-        Rule::build(yaml::parse(arguments).expect("it is YAML").as_map().expect("it is a map"))
+    fn built(arguments: &str) -> Result<IptablesRule> {
+        IptablesRule::build(yaml::parse(arguments).expect("it is YAML").as_map().expect("it is a map"))
     }
 
     /// As Salt 3008.3 builds them.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::rule::Rule;
+use super::rule::IptablesRule;
 use super::{program, saved, tables};
 use crate::catalog::Plan;
 use crate::machine::{Probe, System};
@@ -101,7 +101,7 @@ struct RuleRequest<'a> {
     /// The command as Salt shows it.
     shown: String,
     program: String,
-    rule: Rule,
+    rule: IptablesRule,
     /// Where to save.
     save: Option<String>,
 }
@@ -130,7 +130,7 @@ impl<'a> RuleRequest<'a> {
                 Error::arguments(format!("{name}: the argument 'position' must be a number, not '{value}'"))
             })?),
         };
-        let rule = Rule::build(arguments)?;
+        let rule = IptablesRule::build(arguments)?;
         let program = program(machine, family)?;
         let shown_position = position.map(|position: i64| position.to_string()).unwrap_or_default();
         let shown = rule.command(&program, table, verb, &chain, &shown_position);
@@ -288,7 +288,7 @@ impl State for Delete {
 }
 
 /// Whether a rule is in a chain. A chain that isn't there has no rules.
-pub fn check(machine: &dyn Probe, program: &str, table: &str, chain: &str, rule: &Rule) -> Result<bool> {
+pub fn check(machine: &dyn Probe, program: &str, table: &str, chain: &str, rule: &IptablesRule) -> Result<bool> {
     let mut argv = vec![program, "--wait", "-t", table, "-C", chain];
     argv.extend(rule.words.iter().map(String::as_str));
     Ok(machine.query(&tool::command(&argv))?.success())

@@ -27,17 +27,17 @@ pub struct MysqlServer {
 
 /// How the caller says which server is meant.
 #[arguments]
-pub struct Connection {
+pub struct MysqlConnection {
     /// How to reach the server: `connection_host`, `connection_user` …
     kwargs: Map,
 }
 
-impl Connection {
+impl MysqlConnection {
     pub fn server(&self, machine: &dyn Probe) -> Result<MysqlServer> {
         MysqlServer::of(machine, &self.kwargs)
     }
 
-    /// As [`Connection::server`]; an argument that nobody takes is an error.
+    /// As [`MysqlConnection::server`]; an argument that nobody takes is an error.
     pub fn strict(&self, machine: &dyn Probe) -> Result<MysqlServer> {
         MysqlServer::strict(machine, &self.kwargs)
     }

@@ -289,7 +289,7 @@ impl Function for GetUsers {
     type Output = Vec<Map>;
 
     fn call(self, machine: &dyn System) -> Result<Vec<Map>> {
-        let shown = |login: users::Login| {
+        let shown = |login: users::LoggedInUser| {
             map([
                 ("name", login.name.into()),
                 ("terminal", login.terminal.into()),

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::machine::Probe;
 
 #[derive(Debug, PartialEq)]
-pub struct Login {
+pub struct LoggedInUser {
     pub name: String,
     pub terminal: String,
     pub host: String,
@@ -13,13 +13,13 @@ pub struct Login {
     pub pid: u32,
 }
 
-pub fn logins(machine: &dyn Probe) -> Vec<Login> {
+pub fn logins(machine: &dyn Probe) -> Vec<LoggedInUser> {
     let found = ["/run/utmp", "/var/run/utmp"].iter().find_map(|path| machine.read(Path::new(path)).ok());
     parse(&found.unwrap_or_default())
 }
 
 /// Records of C structs; where time has 64 bits (ARM, RISC-V), they are a little longer.
-fn parse(content: &[u8]) -> Vec<Login> {
+fn parse(content: &[u8]) -> Vec<LoggedInUser> {
     const USER: i16 = 7;
     let length = if content.len().is_multiple_of(384) { 384 } else { 400 };
     let at = if length == 384 { 340 } else { 344 };
@@ -29,7 +29,7 @@ fn parse(content: &[u8]) -> Vec<Login> {
     };
     let login = |record: &[u8]| {
         let number = |at: usize| u32::from_ne_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
-        (i16::from_ne_bytes([record[0], record[1]]) == USER).then(|| Login {
+        (i16::from_ne_bytes([record[0], record[1]]) == USER).then(|| LoggedInUser {
             name: text(&record[44..76]),
             terminal: text(&record[8..40]),
             host: text(&record[76..332]),
@@ -53,8 +53,13 @@ mod tests {
         record[44..47].copy_from_slice(b"ann");
         record[76..85].copy_from_slice(b"192.0.2.9");
         record[340..344].copy_from_slice(&1000u32.to_ne_bytes());
-        let expected =
-            Login { name: "ann".into(), terminal: "pts/0".into(), host: "192.0.2.9".into(), started: 1000, pid: 77 };
+        let expected = LoggedInUser {
+            name: "ann".into(),
+            terminal: "pts/0".into(),
+            host: "192.0.2.9".into(),
+            started: 1000,
+            pid: 77,
+        };
         let boot = vec![0u8; 384];
         assert_eq!(parse(&[boot, record].concat()), [expected]);
         assert_eq!(parse(b"junk"), []);

@@ -145,12 +145,12 @@ impl Function for SetPassword {
 
 /// A user.
 #[arguments]
-pub struct User {
+pub struct ShadowUser {
     /// The name.
     name: String,
 }
 
-impl User {
+impl ShadowUser {
     /// Runs passwd with an option, unless the hash is good already.
     fn passwd(self, machine: &dyn System, option: &str, good: fn(&str) -> bool) -> Result<bool> {
         if good(&existing(machine, &self.name)?.passwd) {
@@ -166,24 +166,24 @@ impl User {
 /// ```text
 /// rocksalt '*' shadow.del_password alice
 /// ```
-#[function("shadow.del_password", changes, call = User::passwd("-d", |hash| hash.is_empty()) -> bool)]
-pub struct DelPassword(User);
+#[function("shadow.del_password", changes, call = ShadowUser::passwd("-d", |hash| hash.is_empty()) -> bool)]
+pub struct DelPassword(ShadowUser);
 
 /// Locks a user's password.
 ///
 /// ```text
 /// rocksalt '*' shadow.lock_password alice
 /// ```
-#[function("shadow.lock_password", changes, call = User::passwd("-l", |hash| hash.starts_with('!')) -> bool)]
-pub struct LockPassword(User);
+#[function("shadow.lock_password", changes, call = ShadowUser::passwd("-l", |hash| hash.starts_with('!')) -> bool)]
+pub struct LockPassword(ShadowUser);
 
 /// Unlocks a user's password.
 ///
 /// ```text
 /// rocksalt '*' shadow.unlock_password alice
 /// ```
-#[function("shadow.unlock_password", changes, call = User::passwd("-u", |hash| !hash.starts_with('!')) -> bool)]
-pub struct UnlockPassword(User);
+#[function("shadow.unlock_password", changes, call = ShadowUser::passwd("-u", |hash| !hash.starts_with('!')) -> bool)]
+pub struct UnlockPassword(ShadowUser);
 
 /// Sets the day of the last change of a password.
 ///

@@ -32,7 +32,7 @@ fn is_there(machine: &dyn System, path: &str, saltenv: &str, what: Is) -> Result
 }
 
 impl TreeLookup {
-    fn is_there(self, machine: &dyn System, what: Is) -> Result<bool> {
+    fn exists(self, machine: &dyn System, what: Is) -> Result<bool> {
         is_there(machine, &self.path, &self.saltenv, what)
     }
 }
@@ -42,7 +42,7 @@ impl TreeLookup {
 /// ```text
 /// rocksalt '*' slsutil.dir_exists nginx/files
 /// ```
-#[function("slsutil.dir_exists", reads, call = TreeLookup::is_there(Is::Directory) -> bool)]
+#[function("slsutil.dir_exists", reads, call = TreeLookup::exists(Is::Directory) -> bool)]
 pub struct DirExists(TreeLookup);
 
 /// Whether a file is in the controller's tree.
@@ -50,7 +50,7 @@ pub struct DirExists(TreeLookup);
 /// ```text
 /// rocksalt '*' slsutil.file_exists nginx/init.sls
 /// ```
-#[function("slsutil.file_exists", reads, call = TreeLookup::is_there(Is::File) -> bool)]
+#[function("slsutil.file_exists", reads, call = TreeLookup::exists(Is::File) -> bool)]
 pub struct FileExists(TreeLookup);
 
 /// Whether a file or a directory is in the controller's tree.
@@ -58,7 +58,7 @@ pub struct FileExists(TreeLookup);
 /// ```text
 /// rocksalt '*' slsutil.path_exists nginx
 /// ```
-#[function("slsutil.path_exists", reads, call = TreeLookup::is_there(Is::Either) -> bool)]
+#[function("slsutil.path_exists", reads, call = TreeLookup::exists(Is::Either) -> bool)]
 pub struct PathExists(TreeLookup);
 
 /// The nearest of some files in a directory of the tree and those above it.

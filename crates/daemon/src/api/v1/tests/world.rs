@@ -21,8 +21,8 @@ use rocksalt_controller::ledger::{self, Ledger};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
 use rocksalt_core::frame::{Data, Frame, LINK, Message, Stream};
-use rocksalt_core::link::{AgentKind, Failure, Info, Stage};
-use rocksalt_core::roster::{Entry, Roster};
+use rocksalt_core::link::{AgentKind, Info, LinkFailure, Stage};
+use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Return, Secret, Value, yaml};
 use serde_json::Value as Json;
@@ -158,8 +158,8 @@ impl ApiAnswer {
 
 /// Ten targets; `web-9` fails, `gone` can't be reached.
 fn controller() -> Controller {
-    let mut entries: Vec<Entry> = (0..10).map(|n| Entry::new(format!("web-{n}"), "127.0.0.1")).collect();
-    entries.push(Entry::new("gone", "127.0.0.1"));
+    let mut entries: Vec<RosterEntry> = (0..10).map(|n| RosterEntry::new(format!("web-{n}"), "127.0.0.1")).collect();
+    entries.push(RosterEntry::new("gone", "127.0.0.1"));
     let links: Arc<dyn Links> = Arc::new(NoLinks);
     let tree = || files::open("roots", &Map::new()).expect("an empty tree").into();
     Controller {
@@ -189,26 +189,26 @@ struct NoLinks;
 impl Links for NoLinks {
     async fn open(
         &self,
-        entry: &Entry,
+        entry: &RosterEntry,
         _: AgentKind,
         _: bool,
         _: Option<&Progress>,
-    ) -> Result<Arc<dyn LinkHandle>, Failure> {
+    ) -> Result<Arc<dyn LinkHandle>, LinkFailure> {
         match entry.id.as_str() {
-            "gone" => Err(Failure::new(Stage::Connect, "nobody is there").hint("start it")),
+            "gone" => Err(LinkFailure::new(Stage::Connect, "nobody is there").hint("start it")),
             id => Ok(Arc::new(Target(id.to_owned()))),
         }
     }
 
-    async fn secondary_agent(&self, _: &Entry) -> Option<Arc<dyn LinkHandle>> {
+    async fn secondary_agent(&self, _: &RosterEntry) -> Option<Arc<dyn LinkHandle>> {
         None
     }
 
-    async fn list(&self) -> Result<Vec<Info>, Failure> {
+    async fn list(&self) -> Result<Vec<Info>, LinkFailure> {
         Ok(Vec::new())
     }
 
-    async fn close(&self, _: &[String], _: bool) -> Result<usize, Failure> {
+    async fn close(&self, _: &[String], _: bool) -> Result<usize, LinkFailure> {
         Ok(0)
     }
 }
@@ -217,7 +217,7 @@ impl Links for NoLinks {
 struct Target(String);
 
 impl LinkHandle for Target {
-    fn open_channel(&self, _: &str) -> Result<RequestChannel, Failure> {
+    fn open_channel(&self, _: &str) -> Result<RequestChannel, LinkFailure> {
         let (sender, frames) = mpsc::unbounded_channel();
         Ok(RequestChannel::new(frames, Box::new(Ends { target: self.0.clone(), sender })))
     }
@@ -246,7 +246,7 @@ impl FrameSink for Ends {
 
     fn close(&self) {}
 
-    fn lost(&self) -> Failure {
-        Failure::new(Stage::Link, "the link broke")
+    fn lost(&self) -> LinkFailure {
+        LinkFailure::new(Stage::Link, "the link broke")
     }
 }

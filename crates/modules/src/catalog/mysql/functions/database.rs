@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::{Connection, MysqlServer};
+use super::super::client::{MysqlConnection, MysqlServer};
 use super::super::sql::text;
 use super::super::states::{OWN, find, sound};
 use super::super::{Function, quote};
@@ -24,7 +24,7 @@ pub struct AlterDb {
     /// The collation.
     collate: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for AlterDb {
@@ -54,7 +54,7 @@ pub struct DbCheck {
     /// The table; all unless given.
     table: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbCheck {
@@ -79,7 +79,7 @@ pub struct DbOptimize {
     /// The table; all unless given.
     table: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbOptimize {
@@ -104,7 +104,7 @@ pub struct DbRepair {
     /// The table; all unless given.
     table: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbRepair {
@@ -131,7 +131,7 @@ pub struct DbCreate {
     /// The collation.
     collate: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbCreate {
@@ -158,7 +158,7 @@ pub struct DbExists {
     /// The database's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbExists {
@@ -180,7 +180,7 @@ pub struct DbGet {
     /// The database's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbGet {
@@ -206,7 +206,7 @@ impl Function for DbGet {
 #[function("mysql.db_list", reads)]
 pub struct DbList {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbList {
@@ -229,7 +229,7 @@ pub struct DbRemove {
     /// The database's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbRemove {
@@ -255,7 +255,7 @@ pub struct DbTables {
     /// The database's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for DbTables {

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
 
-use super::super::client::Connection;
+use super::super::client::MysqlConnection;
 use super::super::privileges::{self, Grant, HeldPrivileges, MysqlObject, Privilege};
 use super::super::states::{lines, list, required, revokes};
 use super::super::{Function, quote};
@@ -42,7 +42,7 @@ pub struct GrantAdd {
     /// How the user must connect: a list of `SSL: true` and the like.
     ssl_option: Value,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for GrantAdd {
@@ -70,7 +70,7 @@ pub struct GrantExists {
     #[flatten]
     right: GrantArguments,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for GrantExists {
@@ -96,7 +96,7 @@ pub struct GrantRevoke {
     #[flatten]
     right: GrantArguments,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for GrantRevoke {
@@ -178,7 +178,7 @@ pub struct UserGrants {
     #[default("localhost")]
     host: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserGrants {

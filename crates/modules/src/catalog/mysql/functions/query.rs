@@ -3,7 +3,7 @@
 use rocksalt_core::Map;
 use rocksalt_macros::function;
 
-use super::super::client::Connection;
+use super::super::client::MysqlConnection;
 use super::super::{Function, answer};
 use crate::catalog::cp::source;
 use crate::machine::System;
@@ -22,7 +22,7 @@ pub struct FileQuery {
     /// The file: `salt://…`, `http(s)://…` or a path on the target.
     file_name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for FileQuery {
@@ -51,7 +51,7 @@ pub struct Query {
     /// The statements.
     query: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for Query {

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
 
-use super::super::client::{Connection, MysqlServer};
+use super::super::client::{MysqlConnection, MysqlServer};
 use super::super::sql::text;
 use super::super::{Function, account, quote};
 use crate::Result;
@@ -17,7 +17,7 @@ use crate::machine::{Probe, System};
 #[function("mysql.get_master_status", reads)]
 pub struct GetMasterStatus {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for GetMasterStatus {
@@ -37,7 +37,7 @@ impl Function for GetMasterStatus {
 #[function("mysql.get_slave_status", reads)]
 pub struct GetSlaveStatus {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for GetSlaveStatus {
@@ -61,7 +61,7 @@ pub struct PluginAdd {
     /// The file of it; its name with `.so` unless given.
     soname: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for PluginAdd {
@@ -89,7 +89,7 @@ pub struct PluginRemove {
     /// The plugin's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for PluginRemove {
@@ -114,7 +114,7 @@ pub struct PluginStatus {
     /// The plugin's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for PluginStatus {
@@ -134,7 +134,7 @@ impl Function for PluginStatus {
 #[function("mysql.plugins_list", reads)]
 pub struct PluginsList {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for PluginsList {
@@ -167,7 +167,7 @@ impl Function for PluginsList {
 #[function("mysql.processlist", reads)]
 pub struct Processlist {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for Processlist {
@@ -187,7 +187,7 @@ impl Function for Processlist {
 #[function("mysql.showglobal", reads)]
 pub struct Showglobal {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for Showglobal {
@@ -207,7 +207,7 @@ impl Function for Showglobal {
 #[function("mysql.showvariables", reads)]
 pub struct Showvariables {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for Showvariables {
@@ -227,7 +227,7 @@ impl Function for Showvariables {
 #[function("mysql.slave_lag", reads)]
 pub struct SlaveLag {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for SlaveLag {
@@ -253,7 +253,7 @@ impl Function for SlaveLag {
 #[function("mysql.status", reads)]
 pub struct Status {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for Status {
@@ -275,7 +275,7 @@ impl Function for Status {
 #[function("mysql.version", reads)]
 pub struct Version {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for Version {

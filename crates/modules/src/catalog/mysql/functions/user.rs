@@ -4,7 +4,7 @@ use rocksalt_core::Map;
 use rocksalt_macros::function;
 
 use super::super::account::{self, AccountLogin, NATIVE, ServerVersion};
-use super::super::client::Connection;
+use super::super::client::MysqlConnection;
 use super::super::sql::text;
 use super::super::states::native;
 use super::super::{Function, quote};
@@ -39,7 +39,7 @@ pub struct UserChpass {
     #[expect(dead_code, reason = "an argument without a meaning here")]
     password_column: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserChpass {
@@ -88,7 +88,7 @@ pub struct UserCreate {
     #[default(native())]
     auth_plugin: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserCreate {
@@ -134,7 +134,7 @@ pub struct UserExists {
     /// The column that has the hash.
     password_column: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserExists {
@@ -165,7 +165,7 @@ pub struct UserInfo {
     #[default("localhost")]
     host: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserInfo {
@@ -185,7 +185,7 @@ impl Function for UserInfo {
 #[function("mysql.user_list", reads)]
 pub struct UserList {
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserList {
@@ -210,7 +210,7 @@ pub struct UserRemove {
     #[default("localhost")]
     host: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for UserRemove {
@@ -239,7 +239,7 @@ pub struct VerifyLogin {
     #[secret]
     password: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl Function for VerifyLogin {

@@ -3,7 +3,7 @@
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
-use super::super::client::{Connection, MysqlServer};
+use super::super::client::{MysqlConnection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled, text};
 use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
@@ -32,7 +32,7 @@ pub struct Present {
     /// Its collation.
     collate: Option<String>,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for Present {
@@ -195,7 +195,7 @@ pub struct Absent {
     /// The database's name.
     name: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for Absent {

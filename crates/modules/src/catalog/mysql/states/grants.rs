@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 
 use super::super::account;
-use super::super::client::{Connection, MysqlFailure, MysqlServer};
+use super::super::client::{MysqlConnection, MysqlFailure, MysqlServer};
 use super::super::privileges::{self, Grant, HeldPrivileges, MysqlObject, Privilege};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad};
@@ -52,7 +52,7 @@ pub struct Present {
     /// How the user must connect: a list of `SSL: true`, `X509: true`, `SUBJECT: …`, `ISSUER: …`, `CIPHER: …`.
     ssl_option: Value,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for Present {
@@ -194,7 +194,7 @@ pub struct Absent {
     #[default(true)]
     escape: Flag,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for Absent {

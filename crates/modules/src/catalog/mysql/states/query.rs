@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
-use super::super::client::{Connection, MysqlFailure, MysqlServer};
+use super::super::client::{MysqlConnection, MysqlFailure, MysqlServer};
 use super::super::reply::MysqlReply;
 use super::super::{answer, sql};
 use super::{Decision, State, Step, Verdict, database};
@@ -51,7 +51,7 @@ pub struct Run {
     /// Accepted for compatibility with Salt: the client takes several statements anyway.
     client_flags: Value,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for Run {
@@ -116,7 +116,7 @@ pub struct RunFile {
     /// Accepted for compatibility with Salt: the client takes several statements anyway.
     client_flags: Value,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for RunFile {

@@ -3,7 +3,7 @@
 use rocksalt_macros::state;
 
 use super::super::account::{self, AccountLogin, NATIVE, ServerVersion};
-use super::super::client::{Connection, MysqlServer};
+use super::super::client::{MysqlConnection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled};
 use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
@@ -45,7 +45,7 @@ pub struct Present {
     #[default(native())]
     auth_plugin: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 pub fn native() -> String {
@@ -179,7 +179,7 @@ pub struct Absent {
     #[default("localhost")]
     host: String,
     #[flatten]
-    connection: Connection,
+    connection: MysqlConnection,
 }
 
 impl State for Absent {

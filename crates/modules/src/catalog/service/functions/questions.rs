@@ -20,11 +20,11 @@ pub struct ServiceName {
 }
 
 impl ServiceName {
-    fn is_available(self, machine: &dyn System, wanted: bool) -> Result<bool> {
+    fn available(self, machine: &dyn System, wanted: bool) -> Result<bool> {
         Ok(provider(machine, Some(&self.name))?.available(machine, &self.name)? == wanted)
     }
 
-    fn is_enabled(self, machine: &dyn System, wanted: bool) -> Result<bool> {
+    fn enabled(self, machine: &dyn System, wanted: bool) -> Result<bool> {
         Ok(provider(machine, Some(&self.name))?.enabled(machine, &self.name)? == wanted)
     }
 }
@@ -34,7 +34,7 @@ impl ServiceName {
 /// ```text
 /// rocksalt '*' service.available sshd
 /// ```
-#[function("service.available", reads, call = ServiceName::is_available(true) -> bool)]
+#[function("service.available", reads, call = ServiceName::available(true) -> bool)]
 pub struct Available(ServiceName);
 
 /// Whether a service is disabled: it doesn't start at boot.
@@ -42,7 +42,7 @@ pub struct Available(ServiceName);
 /// ```text
 /// rocksalt '*' service.disabled sshd
 /// ```
-#[function("service.disabled", reads, call = ServiceName::is_enabled(false) -> bool)]
+#[function("service.disabled", reads, call = ServiceName::enabled(false) -> bool)]
 pub struct Disabled(ServiceName);
 
 /// Whether a service is enabled: it starts at boot.
@@ -50,7 +50,7 @@ pub struct Disabled(ServiceName);
 /// ```text
 /// rocksalt '*' service.enabled sshd
 /// ```
-#[function("service.enabled", reads, call = ServiceName::is_enabled(true) -> bool)]
+#[function("service.enabled", reads, call = ServiceName::enabled(true) -> bool)]
 pub struct Enabled(ServiceName);
 
 /// Whether there is no service of that name.
@@ -58,7 +58,7 @@ pub struct Enabled(ServiceName);
 /// ```text
 /// rocksalt '*' service.missing sshd
 /// ```
-#[function("service.missing", reads, call = ServiceName::is_available(false) -> bool)]
+#[function("service.missing", reads, call = ServiceName::available(false) -> bool)]
 pub struct Missing(ServiceName);
 
 /// Whether systemd is there but does not run, as in a chroot: services can be enabled, but not started.
