@@ -68,8 +68,8 @@ struct Origin {
     port: u16,
 }
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+trait HttpStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> HttpStream for T {}
 
 impl HttpClient {
     pub fn new(timeout: Duration) -> HttpClient {
@@ -146,7 +146,7 @@ impl HttpClient {
         }
     }
 
-    async fn connect(&self, origin: &Origin) -> Result<Box<dyn Stream>, Error> {
+    async fn connect(&self, origin: &Origin) -> Result<Box<dyn HttpStream>, Error> {
         let stream = match origin.uri().and_then(|uri| self.proxies.intercept(&uri)) {
             None => dial(origin).await?,
             Some(proxy) => self.tunnel(&proxy, origin).await?,
@@ -155,7 +155,7 @@ impl HttpClient {
     }
 
     /// Asks a proxy for a connection to the server, by `CONNECT`.
-    async fn tunnel(&self, proxy: &Intercept, origin: &Origin) -> Result<Box<dyn Stream>, Error> {
+    async fn tunnel(&self, proxy: &Intercept, origin: &Origin) -> Result<Box<dyn HttpStream>, Error> {
         let place = Origin::of(proxy.uri())?;
         let mut stream = dial(&place).await?;
         if place.tls {
@@ -178,7 +178,7 @@ impl HttpClient {
         Ok(Box::new(TokioIo::new(stream)))
     }
 
-    async fn encrypt(&self, stream: Box<dyn Stream>, origin: &Origin) -> Result<Box<dyn Stream>, Error> {
+    async fn encrypt(&self, stream: Box<dyn HttpStream>, origin: &Origin) -> Result<Box<dyn HttpStream>, Error> {
         let failed = |why: String| Error::Connect { to: origin.authority(), why };
         let config = self.tls.get_or_init(tls_config).clone().map_err(failed)?;
         let name = ServerName::try_from(origin.host.clone()).map_err(|error| failed(error.to_string()))?;
@@ -215,7 +215,7 @@ impl Origin {
     }
 }
 
-async fn dial(origin: &Origin) -> Result<Box<dyn Stream>, Error> {
+async fn dial(origin: &Origin) -> Result<Box<dyn HttpStream>, Error> {
     let stream = TcpStream::connect((origin.host.as_str(), origin.port)).await;
     let stream = stream.map_err(|error| Error::Connect { to: origin.authority(), why: error.to_string() })?;
     // Only speed is lost without it.
@@ -223,7 +223,7 @@ async fn dial(origin: &Origin) -> Result<Box<dyn Stream>, Error> {
     Ok(Box::new(stream))
 }
 
-async fn greet(stream: Box<dyn Stream>) -> Result<Sender, Error> {
+async fn greet(stream: Box<dyn HttpStream>) -> Result<Sender, Error> {
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     // Ends with its sender, or when the server closes it; the request reports what went wrong.
     tokio::spawn(async move {

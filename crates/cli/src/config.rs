@@ -6,7 +6,7 @@ use std::time::Duration;
 use rocksalt_controller::spool::Spool;
 use rocksalt_core::{Map, Value, nearest, yaml};
 
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
 /// Our own file; a directory that has it is a project.
@@ -153,7 +153,11 @@ impl Config {
     }
 
     /// From the directory given, or the project we are in, or the user's, or the system's.
-    pub fn read(given: Option<&Path>, environment: &Environment, persist: Option<u64>) -> Result<Config, Failure> {
+    pub fn read(
+        given: Option<&Path>,
+        environment: &ProcessEnvironment,
+        persist: Option<u64>,
+    ) -> Result<Config, Failure> {
         let directory = match given {
             Some(directory) if !directory.is_dir() => {
                 return Err(Failure::usage(format!("there is no configuration directory {}", directory.display()))
@@ -224,7 +228,7 @@ impl Config {
     }
 
     /// A path of the configuration, relative to its directory.
-    pub fn path(&self, text: &str, environment: &Environment) -> PathBuf {
+    pub fn path(&self, text: &str, environment: &ProcessEnvironment) -> PathBuf {
         match (text.strip_prefix("~/"), &self.directory) {
             (Some(rest), _) => environment.local_user.home.join(rest),
             (None, Some(directory)) => directory.join(text),
@@ -233,7 +237,7 @@ impl Config {
     }
 
     /// The directory of this configuration's jobs and of its daemon's data. Two configurations never share one.
-    pub fn state_dir(&self, environment: &Environment) -> PathBuf {
+    pub fn state_dir(&self, environment: &ProcessEnvironment) -> PathBuf {
         if let Some(path) = self.text("state_dir") {
             return self.path(&path, environment);
         }
@@ -246,7 +250,7 @@ impl Config {
     }
 
     /// The socket of this configuration's daemon.
-    pub fn socket(&self, environment: &Environment) -> PathBuf {
+    pub fn socket(&self, environment: &ProcessEnvironment) -> PathBuf {
         let socket = self.state_dir(environment).join("daemon.sock");
         // A socket's name has room for 107 bytes.
         match socket.as_os_str().len() {
@@ -256,7 +260,7 @@ impl Config {
     }
 
     /// Where commands without a daemon record their jobs.
-    pub fn spool(&self, environment: &Environment) -> Result<Spool, Failure> {
+    pub fn spool(&self, environment: &ProcessEnvironment) -> Result<Spool, Failure> {
         let mut directory = self.state_dir(environment);
         let systems = self.get("state_dir").is_none() && self.directory.as_deref().is_some_and(is_systems);
         if systems && environment.local_user.uid != 0 {
@@ -270,7 +274,7 @@ impl Config {
     }
 
     /// `file_roots` with absolute paths.
-    pub fn roots(&self, key: &str, environment: &Environment) -> Result<Map, Failure> {
+    pub fn roots(&self, key: &str, environment: &ProcessEnvironment) -> Result<Map, Failure> {
         let mut roots = self.map(key)?;
         for (_, directories) in roots.iter_mut() {
             let all = match std::mem::take(directories) {
@@ -315,7 +319,7 @@ fn short_hash(path: &Path) -> String {
 }
 
 /// The nearest directory upwards that is a project, then the usual places.
-fn find(environment: &Environment) -> Option<PathBuf> {
+fn find(environment: &ProcessEnvironment) -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
     let project = here.iter().flat_map(|here| here.ancestors()).find(|directory| directory.join(FILE).is_file());
     let usual = [environment.config_home.clone(), "/etc/rocksalt".into(), "/etc/salt".into()];

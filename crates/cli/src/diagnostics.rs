@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 use rocksalt_daemon::serve::log::{self, EscapedLines, LogFormat, Settings};
 
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 use crate::progress_line;
 
@@ -32,7 +32,7 @@ pub struct DiagnosticsOptions {
 
 impl DiagnosticsOptions {
     /// The level that the command line or ROCKSALT_LOG asks for.
-    fn level(&self, environment: &Environment) -> Option<String> {
+    fn level(&self, environment: &ProcessEnvironment) -> Option<String> {
         let verbose = match self.verbose {
             0 => None,
             1 => Some("info".to_owned()),
@@ -43,7 +43,7 @@ impl DiagnosticsOptions {
         self.log_level.clone().or(verbose).or_else(|| variable.cloned())
     }
 
-    fn file(&self, config: &Config, environment: &Environment) -> (Option<PathBuf>, String) {
+    fn file(&self, config: &Config, environment: &ProcessEnvironment) -> (Option<PathBuf>, String) {
         let configured = config.text("log_file").map(|path| config.path(&path, environment));
         let level = match &self.log_file {
             Some(_) => self.log_file_level.clone().or_else(|| self.level(environment)),
@@ -54,7 +54,7 @@ impl DiagnosticsOptions {
     }
 
     /// The settings of the daemon's log: those of the configuration, unless the command line says otherwise.
-    pub fn of_daemon(&self, mut settings: Settings, config: &Config, environment: &Environment) -> Settings {
+    pub fn of_daemon(&self, mut settings: Settings, config: &Config, environment: &ProcessEnvironment) -> Settings {
         if let Some(level) = self.level(environment) {
             settings.level = level;
         }
@@ -63,7 +63,7 @@ impl DiagnosticsOptions {
     }
 
     /// Starts the diagnostics of a command. Without any option, variable or key nothing is set up at all.
-    pub fn start(&self, config: &Config, environment: &Environment) -> Result<(), Failure> {
+    pub fn start(&self, config: &Config, environment: &ProcessEnvironment) -> Result<(), Failure> {
         let level = self.level(environment);
         let (file, file_level) = self.file(config, environment);
         if level.is_none() && file.is_none() {

@@ -1,4 +1,4 @@
-//! [`Environment`]: the user, the directories and the terminal, read from the environment.
+//! [`ProcessEnvironment`]: the user, the directories and the terminal, read from the environment.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -10,7 +10,7 @@ use rocksalt_connect::LocalUser;
 use crate::output::Style;
 
 #[derive(Clone)]
-pub struct Environment {
+pub struct ProcessEnvironment {
     pub local_user: LocalUser,
     pub agent_socket: Option<PathBuf>,
     /// For sockets.
@@ -21,8 +21,8 @@ pub struct Environment {
     pub config_home: PathBuf,
 }
 
-impl Environment {
-    pub fn read() -> Environment {
+impl ProcessEnvironment {
+    pub fn read() -> ProcessEnvironment {
         let uid = rustix::process::getuid().as_raw();
         let path = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let account = account(uid);
@@ -53,7 +53,7 @@ impl Environment {
             .collect();
         let agent_socket = path("SSH_AUTH_SOCK");
         let local_user = LocalUser { name, home, uid, hostname, environment };
-        Environment { local_user, agent_socket, runtime_dir, cache_dir, state_dir, config_home }
+        ProcessEnvironment { local_user, agent_socket, runtime_dir, cache_dir, state_dir, config_home }
     }
 }
 

@@ -16,7 +16,7 @@ pub struct JobHistory {
 }
 
 /// A job with what it has returned so far.
-pub struct JobLookup {
+pub struct StoredJob {
     pub job: JobRecord,
     pub returns: Vec<ReturnRecord>,
     pub source: JobSource,
@@ -56,11 +56,11 @@ impl JobHistory {
         Ok(jobs)
     }
 
-    pub async fn show(&self, id: JobId) -> Result<Option<JobLookup>, Failure> {
+    pub async fn show(&self, id: JobId) -> Result<Option<StoredJob>, Failure> {
         if let Some(client) = &self.daemon {
             match client.job(id).await {
                 Ok((job, returns)) => {
-                    return Ok(Some(JobLookup { job, returns, source: JobSource::Daemon(client.clone()) }));
+                    return Ok(Some(StoredJob { job, returns, source: JobSource::Daemon(client.clone()) }));
                 }
                 Err(error) if error.kind() == Some(RefusalKind::NotFound) => {}
                 Err(error) => return Err(daemon::refused(&error)),
@@ -69,12 +69,12 @@ impl JobHistory {
         let spooled = self.spool.job(id).map_err(|error| self.unreadable(&error))?;
         Ok(spooled.map(|mut spooled| {
             spooled.add_lost();
-            JobLookup { job: spooled.job, returns: spooled.returns, source: JobSource::Spool(spooled.process) }
+            StoredJob { job: spooled.job, returns: spooled.returns, source: JobSource::Spool(spooled.process) }
         }))
     }
 
     /// The one that a word means: an id, the first or last digits of one, or `last`.
-    pub async fn find(&self, word: &str) -> Result<JobLookup, Failure> {
+    pub async fn find(&self, word: &str) -> Result<StoredJob, Failure> {
         if let Ok(id) = word.parse::<JobId>() {
             return match self.show(id).await? {
                 Some(known) => Ok(known),

@@ -15,13 +15,13 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::agents;
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 use crate::prompt::Terminal;
 use crate::stdout::print_line;
 
 /// Links that stay open after this command, or close with it if the configuration says so.
-pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
+pub async fn links(environment: &ProcessEnvironment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
     if config.persist.is_zero() {
         return Ok(Arc::new(LocalLinks {
             pool: pool(environment, config),
@@ -44,13 +44,13 @@ pub async fn links(environment: &Environment, config: &Config) -> Result<Arc<dyn
 }
 
 /// The keeper that runs, if there is one of this build.
-pub async fn running(environment: &Environment) -> Result<Option<KeeperLinks>, Failure> {
+pub async fn running(environment: &ProcessEnvironment) -> Result<Option<KeeperLinks>, Failure> {
     let directory = directory(environment)?;
     Ok(connect(environment, &keeper::socket(&directory)).await)
 }
 
 /// The hidden command `keeper`: serves until it is not used any more.
-pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Failure> {
+pub async fn serve(environment: &ProcessEnvironment, config: &Config) -> Result<(), Failure> {
     let directory = directory(environment)?;
     // Whoever holds this is the keeper; a second one goes away at once.
     let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(directory.join("keeper.lock"));
@@ -75,18 +75,18 @@ pub async fn serve(environment: &Environment, config: &Config) -> Result<(), Fai
         .map_err(|error| Failure::usage(format!("the keeper can't listen: {error}")))
 }
 
-fn pool(environment: &Environment, config: &Config) -> Arc<Pool> {
+fn pool(environment: &ProcessEnvironment, config: &Config) -> Arc<Pool> {
     pool_with(environment, config, config.persist)
 }
 
 /// A pool whose links are closed when nobody has used them for this time.
-pub fn pool_with(environment: &Environment, config: &Config, idle: Duration) -> Arc<Pool> {
+pub fn pool_with(environment: &ProcessEnvironment, config: &Config, idle: Duration) -> Arc<Pool> {
     raise_file_limit();
     let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle, ..Limits::default() };
     Arc::new(Pool::new(agents::load(), &environment.local_user, limits))
 }
 
-fn directory(environment: &Environment) -> Result<std::path::PathBuf, Failure> {
+fn directory(environment: &ProcessEnvironment) -> Result<std::path::PathBuf, Failure> {
     let runtime = &environment.runtime_dir;
     if !runtime.is_dir() {
         use std::os::unix::fs::DirBuilderExt;
@@ -99,7 +99,7 @@ fn log(directory: &Path) -> std::path::PathBuf {
     directory.join("keeper.log")
 }
 
-async fn connect(environment: &Environment, socket: &Path) -> Option<KeeperLinks> {
+async fn connect(environment: &ProcessEnvironment, socket: &Path) -> Option<KeeperLinks> {
     let prompt = Arc::new(Terminal::default());
     KeeperLinks::connect(socket, &build(), environment.agent_socket.clone(), prompt).await
 }

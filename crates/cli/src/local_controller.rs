@@ -13,7 +13,7 @@ use rocksalt_controller::grains_cache::GrainsCache;
 use rocksalt_controller::jobs::{self, JobService, SelectedTargets, StartOptions, select_targets};
 use rocksalt_controller::peer::Rules;
 use rocksalt_controller::pillar::{Compiler, Pillar};
-use rocksalt_controller::select::TargetQuery;
+use rocksalt_controller::select::TargetSelector;
 use rocksalt_controller::spool::{Spool, SpoolRecords};
 use rocksalt_controller::{Controller, Receive};
 use rocksalt_core::job_update::JobUpdate;
@@ -91,7 +91,7 @@ impl LocalController {
         if selected.is_empty() { Err(self.no_target(&selected.target)) } else { Ok(selected) }
     }
 
-    fn no_target(&self, target: &TargetQuery) -> Failure {
+    fn no_target(&self, target: &TargetSelector) -> Failure {
         let ids: Vec<&str> = self.controller.roster.entries.iter().map(|entry| entry.id.as_str()).collect();
         if ids.is_empty() {
             return Failure::usage("the roster has no targets").hint("add some to it, or use --host user@address");

@@ -7,7 +7,7 @@ use rocksalt_core::roster::{Roster, RosterEntry};
 use rocksalt_core::{Secret, Value};
 
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
 /// The options about the roster.
@@ -44,7 +44,7 @@ pub struct Options {
 
 impl Options {
     /// Whether the roster is the one of the configuration, even if the command line names it too.
-    pub fn is_configured(&self, config: &Config, environment: &Environment) -> bool {
+    pub fn is_configured(&self, config: &Config, environment: &ProcessEnvironment) -> bool {
         let named = match (&self.roster, &self.roster_file) {
             (None, None) => return true,
             (Some(path), None) | (None, Some(path)) => Path::new(path),
@@ -56,7 +56,7 @@ impl Options {
     }
 }
 
-pub async fn load(options: &Options, config: &Config, environment: &Environment) -> Result<Roster, Failure> {
+pub async fn load(options: &Options, config: &Config, environment: &ProcessEnvironment) -> Result<Roster, Failure> {
     let mut roster = match options.host.is_empty() {
         true => from_source(options, config, environment).await?,
         false => from_hosts(options)?,
@@ -79,7 +79,7 @@ pub async fn load(options: &Options, config: &Config, environment: &Environment)
 }
 
 /// Whether there is no roster at all: no option, no key, no file.
-pub fn is_missing(options: &Options, config: &Config, environment: &Environment) -> bool {
+pub fn is_missing(options: &Options, config: &Config, environment: &ProcessEnvironment) -> bool {
     options.host.is_empty()
         && options.roster.is_none()
         && options.roster_file.is_none()
@@ -115,7 +115,7 @@ fn from_hosts(options: &Options) -> Result<Roster, Failure> {
     Ok(roster)
 }
 
-async fn from_source(options: &Options, config: &Config, environment: &Environment) -> Result<Roster, Failure> {
+async fn from_source(options: &Options, config: &Config, environment: &ProcessEnvironment) -> Result<Roster, Failure> {
     let mut settings = Settings { home: Some(environment.local_user.home.clone()), ..Settings::default() };
     settings.defaults = config.map("roster_defaults")?;
     if let Some(networks) = config.get("scan_networks") {
@@ -141,7 +141,7 @@ async fn from_source(options: &Options, config: &Config, environment: &Environme
 }
 
 /// The kind of the roster, if one is named, and its path.
-fn place(options: &Options, config: &Config, environment: &Environment) -> (Option<String>, Option<PathBuf>) {
+fn place(options: &Options, config: &Config, environment: &ProcessEnvironment) -> (Option<String>, Option<PathBuf>) {
     let kinds = || roster::SOURCES.iter().map(|(name, _)| *name);
     let named = options.roster.clone();
     let (kind, path) = match named {
@@ -162,7 +162,7 @@ fn place(options: &Options, config: &Config, environment: &Environment) -> (Opti
 }
 
 /// The files that the roster is read from, as far as they can be known.
-pub fn files(options: &Options, config: &Config, environment: &Environment) -> Vec<PathBuf> {
+pub fn files(options: &Options, config: &Config, environment: &ProcessEnvironment) -> Vec<PathBuf> {
     let Some(path) = place(options, config, environment).1 else { return Vec::new() };
     let inside = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|file| file.path());
     inside.chain([path.clone()]).collect()

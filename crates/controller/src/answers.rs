@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use crate::Controller;
 use crate::execution::{CancelSignal, ExecutionOptions, TargetCall};
 use crate::pillar::PillarRequest;
-use crate::select::TargetQuery;
+use crate::select::TargetSelector;
 use crate::tree::{self, failed};
 
 /// Answers the questions of one target's call.
@@ -120,7 +120,7 @@ impl TargetAnswers {
         }
         let refuse = |error: rocksalt_core::target::Error| Problem::new(ProblemKind::Arguments, error.to_string());
         let kind = TargetKind::from_name(kind).map_err(refuse)?;
-        let target = TargetQuery { kind, text: target, delimiter: ":".into() };
+        let target = TargetSelector { kind, text: target, delimiter: ":".into() };
         let selection = self.controller.select(&target).await.map_err(refuse)?;
         let options = ExecutionOptions {
             timeout: Some(Duration::from_secs(u64::from(seconds.clamp(1, 3600)))),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rocksalt_catalog::nature;
-use rocksalt_connect::link::{Answers, LinkRequest, Receipt};
+use rocksalt_connect::link::{Answers, Receipt, RemoteCall};
 use rocksalt_connect::log::target_span;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::frame::Stream;
@@ -229,7 +229,7 @@ impl Controller {
         let about_jobs = secondary_agent::is_about_jobs(&call.function).then(|| call.clone());
         let kept = call.job.filter(|_| call.keep);
         tracing::debug!(function = call.function, keep = call.keep, "sends the call");
-        let mut request = LinkRequest::start(port, call, answers);
+        let mut request = RemoteCall::start(port, call, answers);
         let mut output = |stream: Stream, bytes: &[u8]| {
             let (target, bytes) = (entry.id.clone(), bytes.to_vec());
             let _ = updates.send(match stream {
@@ -260,7 +260,7 @@ impl Controller {
     }
 
     /// Cancels a call that took too long. A target that does not answer the cancel either counts as unreachable.
-    async fn give_up(&self, entry: &RosterEntry, request: LinkRequest, limit: Duration) -> TargetOutcome {
+    async fn give_up(&self, entry: &RosterEntry, request: RemoteCall, limit: Duration) -> TargetOutcome {
         if cancel(request).await.is_some() {
             return TargetOutcome::Returned(timed_out(limit));
         }
@@ -286,7 +286,7 @@ fn log_outcome(outcome: &TargetOutcome) {
 
 /// Cancels or kills a call, and waits a moment for its result.
 async fn stop(
-    request: &mut LinkRequest,
+    request: &mut RemoteCall,
     cancel_signal: &CancelSignal,
     options: &ExecutionOptions,
 ) -> Result<Return, LinkFailure> {
@@ -315,7 +315,7 @@ const MOMENT: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Cancels a call and waits a moment for its result; `None` if there is none.
-async fn cancel(mut request: LinkRequest) -> Option<Return> {
+async fn cancel(mut request: RemoteCall) -> Option<Return> {
     request.cancel();
     timeout(MOMENT, request.finish(&mut |_, _| {})).await.ok()?.ok()
 }

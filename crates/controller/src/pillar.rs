@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rocksalt_backends::files::{self, FileBackend};
 use rocksalt_backends::pillar::{DirectoryCompiler, ExternalPillars, PillarTarget};
-use rocksalt_connect::link::{Answers, IncomingStream, LinkRequest};
+use rocksalt_connect::link::{Answers, IncomingStream, RemoteCall};
 use rocksalt_connect::links::Links;
 use rocksalt_core::call::{COMPILE_PILLAR, Problem, ProblemKind};
 use rocksalt_core::frame::Ask;
@@ -95,7 +95,7 @@ impl Compiler {
         };
         let line = self.links.open(&entry, AgentKind::Whole, false, None).await.map_err(failed)?;
         let port = line.open_channel("the pillar").map_err(failed)?;
-        let result = LinkRequest::start(port, call, Arc::new(answers)).finish(&mut |_, _| {}).await.map_err(failed)?;
+        let result = RemoteCall::start(port, call, Arc::new(answers)).finish(&mut |_, _| {}).await.map_err(failed)?;
         let mut answer = match (result.problem, result.value) {
             (Some(problem), _) => return Err(problem),
             (None, Value::Map(answer)) => answer,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::link::{LinkRequest, NoAnswers};
+use rocksalt_connect::link::{NoAnswers, RemoteCall};
 use rocksalt_core::call::Return;
 use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, Value};
@@ -23,7 +23,7 @@ impl Controller {
     pub(crate) async fn add_secondary_agent(&self, entry: &RosterEntry, call: Call, user: &str, result: &mut Return) {
         let Some(line) = self.links.secondary_agent(entry).await else { return };
         let Ok(port) = line.open_channel(user) else { return };
-        let mut request = LinkRequest::start(port, call, Arc::new(NoAnswers));
+        let mut request = RemoteCall::start(port, call, Arc::new(NoAnswers));
         if let Ok(Ok(other)) = timeout(PATIENCE, request.finish(&mut |_, _| {})).await
             && other.problem.is_none()
         {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rocksalt_connect::link::{LinkRequest, NoAnswers};
+use rocksalt_connect::link::{NoAnswers, RemoteCall};
 use rocksalt_connect::log::target_span;
 use rocksalt_core::link::{AgentKind, LinkFailure};
 use rocksalt_core::roster::RosterEntry;
@@ -16,7 +16,7 @@ use crate::Controller;
 
 /// A target as a user wrote it.
 #[derive(Clone, Debug)]
-pub struct TargetQuery {
+pub struct TargetSelector {
     pub kind: TargetKind,
     pub text: String,
     pub delimiter: String,
@@ -32,7 +32,7 @@ pub struct Selection {
 
 impl Controller {
     /// In the roster's order. Asks targets for their grains where the expression needs them.
-    pub async fn select(&self, target: &TargetQuery) -> Result<Selection, target::Error> {
+    pub async fn select(&self, target: &TargetSelector) -> Result<Selection, target::Error> {
         let expression = TargetExpression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
         let mut selection = Selection::default();
         let grains = match expression.needs_grains() {
@@ -62,7 +62,7 @@ impl Controller {
                     let line = links.open(&entry, AgentKind::Whole, false, None).await?;
                     let (target, options) = (entry.id.clone(), entry.options.clone());
                     let call = Call { target, options, ..Call::new("grains.items") };
-                    let mut request = LinkRequest::start(line.open_channel("targeting")?, call, Arc::new(NoAnswers));
+                    let mut request = RemoteCall::start(line.open_channel("targeting")?, call, Arc::new(NoAnswers));
                     request.finish(&mut |_, _| {}).await
                 };
                 let result = grains.await;

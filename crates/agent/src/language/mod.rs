@@ -27,7 +27,7 @@ use rocksalt_sls::{High, Low, SlsSelection};
 
 use crate::services;
 use crate::state_lock::StateLock;
-use crate::states::{self, RunProgress, StateRunOptions, StepRunner};
+use crate::states::{self, RunProgress, RunnerOptions, StepRunner};
 use compile_context::{CatalogStates, CompileContext};
 
 pub use crate::services::ProgressListener;
@@ -163,7 +163,7 @@ fn run_low(
     progress: MapListener<'_>,
 ) -> Result<FunctionOutcome> {
     let flag = |key: &str| context.options().get(key).is_some_and(Value::truth);
-    let options = StateRunOptions {
+    let options = RunnerOptions {
         test: request.test || flag("test"),
         mode: mode(context, request)?,
         failhard: flag("failhard"),

@@ -13,13 +13,13 @@ use rocksalt_sls::Low;
 
 use super::{MapListener, outcome_of, progress_reporter};
 use crate::states::journal::{Journal, boot, trace, unresumed_runs};
-use crate::states::{RebootPause, RunResult, StateRunOptions, StepRunner};
+use crate::states::{RebootPause, RunResult, RunnerOptions, StepRunner};
 
 /// The outcome of a run. If it pauses for a reboot, writes its journal and tells the controller.
 pub fn finish_run(
     host: &Arc<HostSystem>,
     request: &StateRequest,
-    options: &StateRunOptions<'_>,
+    options: &RunnerOptions<'_>,
     low: Low,
     run: RunResult,
 ) -> Result<FunctionOutcome> {
@@ -53,7 +53,7 @@ pub fn finish_run(
 fn journal(
     host: &Arc<HostSystem>,
     request: &StateRequest,
-    options: &StateRunOptions<'_>,
+    options: &RunnerOptions<'_>,
     low: Low,
     pause: RebootPause,
 ) -> Journal {
@@ -120,7 +120,7 @@ impl Resumed {
         let steps = host.options().get("state_events").is_some_and(Value::truth);
         let journal = self.journal;
         *host.run_notes().lock() = journal.notes;
-        let options = StateRunOptions {
+        let options = RunnerOptions {
             test: false,
             mode: journal.mode,
             width: journal.width,

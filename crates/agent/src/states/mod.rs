@@ -26,7 +26,7 @@ pub use run_progress::RunProgress;
 pub use runner::StepRunner;
 
 /// Options of a run.
-pub struct StateRunOptions<'o> {
+pub struct RunnerOptions<'o> {
     /// A dry run.
     pub test: bool,
     pub mode: OrderMode,

@@ -15,11 +15,11 @@ use super::outputs::Outputs;
 use super::recorder::StateRecorder;
 use super::run_progress::RunProgress;
 use super::step_result::{Clock, StepResult};
-use super::{RebootPause, RunResult, RunUpdate, StateRunOptions, arguments, shared_outputs};
+use super::{RebootPause, RunResult, RunUpdate, RunnerOptions, arguments, shared_outputs};
 
 pub struct StepRunner<'r> {
     pub(super) low: &'r Low,
-    pub(super) options: &'r StateRunOptions<'r>,
+    pub(super) options: &'r RunnerOptions<'r>,
     pub(super) machine: &'r dyn System,
     pub(super) outputs: Arc<Outputs>,
     pub(super) listener: &'r (dyn Fn(&RunUpdate<'_>) + Sync),
@@ -37,7 +37,7 @@ impl<'r> StepRunner<'r> {
     pub fn run(
         low: &'r Low,
         machine: &'r dyn System,
-        options: &'r StateRunOptions<'r>,
+        options: &'r RunnerOptions<'r>,
         listener: &'r (dyn Fn(&RunUpdate<'_>) + Sync),
         before: RunProgress,
     ) -> RunResult {
@@ -66,7 +66,7 @@ impl<'r> StepRunner<'r> {
             OrderMode::Ansible => Vec::new(),
             OrderMode::Justdoit | OrderMode::Genius => self.low.chunks.iter().map(arguments::chunk_info).collect(),
         };
-        let StateRunOptions { mode, width, test, failhard, .. } = *self.options;
+        let RunnerOptions { mode, width, test, failhard, .. } = *self.options;
         let mut schedule = Schedule::new(self.low, &infos, ScheduleOptions { mode, width, test, failhard });
         let mut recorder = StateRecorder::new(self, before.clone());
         if before.results.is_empty() {

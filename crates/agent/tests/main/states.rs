@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rocksalt_agent::states::{RunProgress, RunUpdate, StateRunOptions, StepRunner};
+use rocksalt_agent::states::{RunProgress, RunUpdate, RunnerOptions, StepRunner};
 use rocksalt_core::{Map, Value, yaml};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{ActiveCall, Base, FakeController, FakeServices, HostSystem, Services};
@@ -109,14 +109,14 @@ impl rocksalt_modules::machine::Upward for Shared {
 fn run(
     low: &Low,
     machine: &HostSystem,
-    options: &StateRunOptions<'_>,
+    options: &RunnerOptions<'_>,
     listener: &(dyn Fn(&RunUpdate<'_>) + Sync),
 ) -> Map {
     StepRunner::run(low, machine, options, listener, RunProgress::default()).results
 }
 
-fn options(mode: OrderMode, test: bool) -> StateRunOptions<'static> {
-    StateRunOptions { test, mode, width: 8, failhard: false, job: "20260101000000000000" }
+fn options(mode: OrderMode, test: bool) -> RunnerOptions<'static> {
+    RunnerOptions { test, mode, width: 8, failhard: false, job: "20260101000000000000" }
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn run_case(case: &Map, mode: OrderMode) -> Result<(), String> {
     let low = low_of(&case.get("sls").map(here).unwrap_or_default().to_string(), &settings);
     let machine = host(settings.clone(), map("pillar"), Arc::default());
     let failhard = settings.get("failhard").is_some_and(Value::truth);
-    let options = StateRunOptions { failhard, ..options(mode, case.get("test").is_some_and(Value::truth)) };
+    let options = RunnerOptions { failhard, ..options(mode, case.get("test").is_some_and(Value::truth)) };
     let results = run(&low, &machine, &options, &|_| {});
     compare(&map("results"), &results)?;
     for (path, content) in map("after").iter() {

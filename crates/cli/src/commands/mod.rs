@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::{Failure, FailureKind};
 use crate::{diagnostics, keeper, roster, salt_names};
 
@@ -195,7 +195,7 @@ fn fits(argument: &clap::Arg, option: &str) -> bool {
 /// What every command gets.
 pub struct Context {
     pub common: Common,
-    pub environment: Environment,
+    pub environment: ProcessEnvironment,
     pub config: Config,
 }
 
@@ -208,7 +208,7 @@ fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
         RocksaltCommand::Doc(options) => return doc::run(options, &cli.common),
         _ => {}
     }
-    let environment = Environment::read();
+    let environment = ProcessEnvironment::read();
     if matches!(cli.command, RocksaltCommand::Serve(_)) {
         serve::prepare(&cli.common, &environment)?;
     }

@@ -23,7 +23,7 @@ use crate::transport::LoginSession;
 use log_limit::LogLimit;
 
 pub use channel::{FrameSink, RequestChannel};
-pub use request::{Answers, IncomingStream, LinkRequest, NoAnswers, Receipt};
+pub use request::{Answers, IncomingStream, NoAnswers, Receipt, RemoteCall};
 
 /// An open link. Shared through `Arc`; closed by [`Link::close`].
 pub struct Link {

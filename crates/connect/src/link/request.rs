@@ -1,4 +1,4 @@
-//! [`LinkRequest`]: a call on a link, from its start to its result.
+//! [`RemoteCall`]: a call on a link, from its start to its result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Answers for NoAnswers {
 /// The maximum of unanswered questions of one call.
 const MAX_OPEN_QUESTIONS: usize = 1024;
 
-pub struct LinkRequest {
+pub struct RemoteCall {
     channel: RequestChannel,
     answers: Arc<dyn Answers>,
     /// Open questions that have a stream.
@@ -96,15 +96,15 @@ enum OpenQuestion {
     Receiving(mpsc::UnboundedSender<Vec<u8>>),
 }
 
-impl LinkRequest {
+impl RemoteCall {
     /// Sends the call. Dropping the request cancels it, unless the target keeps its result.
     ///
     /// The agent sends its diagnostic lines if somebody listens in this process.
-    pub fn start(channel: RequestChannel, mut call: Call, answers: Arc<dyn Answers>) -> LinkRequest {
+    pub fn start(channel: RequestChannel, mut call: Call, answers: Arc<dyn Answers>) -> RemoteCall {
         call.log = log::level();
         channel.send(Message::Call(Box::new(call)));
         let (outgoing, replies) = mpsc::unbounded_channel();
-        LinkRequest { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
+        RemoteCall { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
     }
 
     /// Cancels the call; its result still arrives, and says that it was cancelled.
@@ -112,7 +112,7 @@ impl LinkRequest {
         self.channel.send(Message::Cancel);
     }
 
-    /// As [`LinkRequest::cancel`], and kills the processes that the call started.
+    /// As [`RemoteCall::cancel`], and kills the processes that the call started.
     pub fn kill(&self) {
         self.channel.send(Message::Kill);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocksalt_connect::link::{LinkRequest, NoAnswers, Receipt};
+use rocksalt_connect::link::{NoAnswers, Receipt, RemoteCall};
 use rocksalt_core::call::{KEPT, Problem, ProblemKind, Return};
 use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
 use rocksalt_core::record::TargetOutcome;
@@ -99,7 +99,7 @@ impl ResultQuery {
         let user = format!("{} {KEPT}", self.controller.user);
         let asking = async {
             let line = self.controller.links.open(entry, AgentKind::Small, false, None).await?;
-            let mut request = LinkRequest::start(line.open_channel(&user)?, call, Arc::new(NoAnswers));
+            let mut request = RemoteCall::start(line.open_channel(&user)?, call, Arc::new(NoAnswers));
             let result = request.finish(&mut |_, _| {}).await?;
             Ok((parse_answer(result), request.into_receipt(self.job, entry.id.clone())))
         };

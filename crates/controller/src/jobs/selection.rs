@@ -9,10 +9,10 @@ use rocksalt_core::target::TargetKind;
 
 use super::Error;
 use crate::Controller;
-use crate::select::TargetQuery;
+use crate::select::TargetSelector;
 
 pub struct SelectedTargets {
-    pub target: TargetQuery,
+    pub target: TargetSelector,
     pub entries: Vec<RosterEntry>,
     /// Targets that may be meant, but could not be asked for their grains.
     pub unknown: Vec<(RosterEntry, LinkFailure)>,
@@ -59,13 +59,13 @@ pub async fn select_targets(
 }
 
 /// The target expression of a request.
-pub fn target(request: &RunRequest) -> Result<TargetQuery, Error> {
+pub fn target(request: &RunRequest) -> Result<TargetSelector, Error> {
     let kind = match request.target_kind.as_str() {
         "" => TargetKind::Glob,
         name => TargetKind::from_name(name)?,
     };
     let delimiter = request.delimiter.clone().unwrap_or_else(|| ":".into());
-    Ok(TargetQuery { kind, text: request.target.clone(), delimiter })
+    Ok(TargetSelector { kind, text: request.target.clone(), delimiter })
 }
 
 /// The ids in a list of targets.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rocksalt_controller::Controller;
-use rocksalt_controller::select::TargetQuery;
+use rocksalt_controller::select::TargetSelector;
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::target::{DELIMITER, TargetKind};
 
@@ -79,7 +79,7 @@ impl AccessPolicy {
             }
             let Some(wanted) = &wanted else { continue };
             let limits =
-                TargetQuery { kind: TargetKind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
+                TargetSelector { kind: TargetKind::Compound, text: within.to_owned(), delimiter: DELIMITER.to_owned() };
             let inside = select_ids(controller, limits).await?;
             let outside: Vec<&String> = wanted.difference(&inside).collect();
             if outside.is_empty() {
@@ -217,17 +217,17 @@ impl std::fmt::Display for RulePosition<'_> {
     }
 }
 
-fn target_of(run: &RunRequest) -> Result<TargetQuery, Refusal> {
+fn target_of(run: &RunRequest) -> Result<TargetSelector, Refusal> {
     let invalid = |error: rocksalt_core::target::Error| Refusal::new(RefusalKind::Invalid, error.to_string());
     let kind = match run.target_kind.as_str() {
         "" => TargetKind::Glob,
         name => TargetKind::from_name(name).map_err(invalid)?,
     };
     let delimiter = run.delimiter.clone().unwrap_or_else(|| DELIMITER.to_owned());
-    Ok(TargetQuery { kind, text: run.target.clone(), delimiter })
+    Ok(TargetSelector { kind, text: run.target.clone(), delimiter })
 }
 
-async fn select_ids(controller: &Arc<Controller>, target: TargetQuery) -> Result<BTreeSet<String>, Refusal> {
+async fn select_ids(controller: &Arc<Controller>, target: TargetSelector) -> Result<BTreeSet<String>, Refusal> {
     let selection =
         controller.select(&target).await.map_err(|error| Refusal::new(RefusalKind::Invalid, error.to_string()))?;
     // Targets whose grains are unknown are not selected: what can't be checked is not inside.

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use rocksalt_controller::select::TargetQuery;
+use rocksalt_controller::select::TargetSelector;
 use rocksalt_core::value::{fields_of, from_value};
 use rocksalt_core::{Call, Map, Value, roster, target};
 use schemars::{JsonSchema, Schema};
@@ -174,7 +174,7 @@ pub async fn select(
         (_, "") => target::TargetKind::Glob,
         (_, name) => target::TargetKind::from_name(name).map_err(|error| FunctionFailure::failed(error.to_string()))?,
     };
-    let target = TargetQuery { kind, text, delimiter: ":".into() };
+    let target = TargetSelector { kind, text, delimiter: ":".into() };
     let selection = context.loaded.controller.select(&target).await;
     Ok(selection.map_err(|error| FunctionFailure::failed(error.to_string()))?.entries)
 }

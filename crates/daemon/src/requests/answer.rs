@@ -1,4 +1,4 @@
-//! [`Answer`]: the result of a request, a variant for each kind.
+//! [`RequestResult`]: the result of a request, a variant for each kind.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rocksalt_controller::ledger::Follower;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value, json};
 
-pub enum Answer {
+pub enum RequestResult {
     /// The job is recorded, and runs.
     Started(Box<JobRecord>),
     /// No target matches.

@@ -6,7 +6,7 @@ use rocksalt_controller::job_events;
 use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{Event, JobId, Map, Value};
 
-use super::{Answer, Caller, Loaded, Refusal, RefusalKind, RequestService, targets};
+use super::{Caller, Loaded, Refusal, RefusalKind, RequestResult, RequestService, targets};
 use crate::access::AccessGrant;
 
 /// The longest tag. The path of a hook becomes part of one.
@@ -19,49 +19,51 @@ impl RequestService {
         caller: &Caller,
         grant: AccessGrant,
         request: Request,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestResult, Refusal> {
         match request {
             Request::Run(run) => {
                 let job = self.jobs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
-                Ok(job.map_or(Answer::Nobody, |job| Answer::Started(Box::new(job))))
+                Ok(job.map_or(RequestResult::Nobody, |job| RequestResult::Started(Box::new(job))))
             }
-            Request::Runner(local) => crate::runners::run(self, caller, local).await.map(Answer::ControllerResult),
-            Request::Wheel(local) => crate::wheels::run(self, caller, local).await.map(Answer::ControllerResult),
+            Request::Runner(local) => {
+                crate::runners::run(self, caller, local).await.map(RequestResult::ControllerResult)
+            }
+            Request::Wheel(local) => crate::wheels::run(self, caller, local).await.map(RequestResult::ControllerResult),
             Request::ShowJob(id) => match self.ledger().job(id).await? {
-                Some(job) => Ok(Answer::Job { returns: self.ledger().returns(id).await?, job: Box::new(job) }),
+                Some(job) => Ok(RequestResult::Job { returns: self.ledger().returns(id).await?, job: Box::new(job) }),
                 None => Err(no_job(id)),
             },
             Request::WatchJob(id) => match self.jobs.watch(id).await? {
-                Some(watcher) => Ok(Answer::Watching(Box::new(watcher))),
+                Some(watcher) => Ok(RequestResult::Watching(Box::new(watcher))),
                 None => Err(no_job(id)),
             },
-            Request::ListJobs(filter) => Ok(Answer::Jobs(self.ledger().jobs(&filter).await?)),
+            Request::ListJobs(filter) => Ok(RequestResult::Jobs(self.ledger().jobs(&filter).await?)),
             Request::CancelJob { job, kill } => self.cancel(job, kill).await,
             Request::Events { after, tags } => {
-                Ok(Answer::Events { follower: Box::new(self.ledger().follow(after)), tags })
+                Ok(RequestResult::Events { follower: Box::new(self.ledger().follow(after)), tags })
             }
-            Request::Fire(event) => Ok(Answer::Logged(self.ledger().fire(own(event)?).await?)),
-            Request::Hook { path, data } => Ok(Answer::Logged(self.ledger().fire(hook(&path, data)?).await?)),
+            Request::Fire(event) => Ok(RequestResult::Logged(self.ledger().fire(own(event)?).await?)),
+            Request::Hook { path, data } => Ok(RequestResult::Logged(self.ledger().fire(hook(&path, data)?).await?)),
             Request::Targets => {
                 let all = targets::targets(self, loaded, caller).await;
-                Ok(Answer::Value(Value::List(all.into_iter().map(targets::TargetInfo::value).collect())))
+                Ok(RequestResult::Value(Value::List(all.into_iter().map(targets::TargetInfo::value).collect())))
             }
-            Request::Stats => Ok(Answer::Value(self.stats.value(self, loaded).await)),
+            Request::Stats => Ok(RequestResult::Value(self.stats.value(self, loaded).await)),
             Request::Explain { user, function, target } => {
                 let run = RunRequest { function, target, ..RunRequest::default() };
                 let told = loaded.access.explain(&user, None, &[], &run, &loaded.controller).await?;
-                Ok(Answer::Value(told.to_value()))
+                Ok(RequestResult::Value(told.to_value()))
             }
             Request::Reload => {
                 self.reload().await.map_err(|why| Refusal::new(RefusalKind::Invalid, why))?;
-                Ok(Answer::Done)
+                Ok(RequestResult::Done)
             }
         }
     }
 
-    async fn cancel(&self, job: JobId, kill: bool) -> Result<Answer, Refusal> {
+    async fn cancel(&self, job: JobId, kill: bool) -> Result<RequestResult, Refusal> {
         if self.jobs.cancel(job, kill) {
-            return Ok(Answer::Done);
+            return Ok(RequestResult::Done);
         }
         match self.ledger().job(job).await? {
             None => Err(no_job(job)),

@@ -23,7 +23,7 @@ use rocksalt_core::record::{JobRecord, ReturnRecord};
 use rocksalt_core::request::Request;
 use tracing::Instrument;
 
-pub use answer::{Answer, ControllerResult, FunctionResult};
+pub use answer::{ControllerResult, FunctionResult, RequestResult};
 pub use caller::Caller;
 pub use config_sources::ConfigSources;
 pub use presence::Presence;
@@ -147,7 +147,11 @@ impl RequestService {
     }
 
     /// Authorises a request, writes it to the audit log, and executes it.
-    pub async fn answer(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+    pub async fn answer(
+        self: &Arc<RequestService>,
+        caller: &Caller,
+        request: Request,
+    ) -> Result<RequestResult, Refusal> {
         RequestUser::by(&caller.user);
         let (requests, caller) = (Arc::clone(self), caller.clone());
         // A task of its own: a client that disconnects must not leave a request half done.
@@ -157,7 +161,7 @@ impl RequestService {
             .unwrap_or_else(|_| Err(Refusal::new(RefusalKind::Unavailable, "the request broke off; the log tells why")))
     }
 
-    async fn checked(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<Answer, Refusal> {
+    async fn checked(self: &Arc<RequestService>, caller: &Caller, request: Request) -> Result<RequestResult, Refusal> {
         self.refresh().await;
         let loaded = self.loaded();
         let verdict = loaded.access.check(caller, &request.needs(), &loaded.controller, self.ledger()).await;
@@ -165,7 +169,7 @@ impl RequestService {
         self.stats.asked(&request, verdict.is_ok());
         let grant = verdict?;
         let answer = self.execute(&loaded, caller, grant, request).await;
-        if let Ok(Answer::Started(job)) = &answer {
+        if let Ok(RequestResult::Started(job)) = &answer {
             self.audit.log_job(&noted, job);
         }
         answer

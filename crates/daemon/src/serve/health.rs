@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::ServerState;
 use crate::api::Peer;
-use crate::requests::{Answer, Caller};
+use crate::requests::{Caller, RequestResult};
 
 /// Time limit of the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -33,7 +33,7 @@ async fn health(
     let status = if healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let mut body = json!({ "status": if healthy { "ok" } else { "the store does not answer" } });
     if let Some(caller) = shared.caller(&peer, &headers).await
-        && let Ok(Answer::Value(stats)) = shared.requests.answer(&caller, Request::Stats).await
+        && let Ok(RequestResult::Value(stats)) = shared.requests.answer(&caller, Request::Stats).await
     {
         body["details"] = rocksalt_core::json::to_json(&stats);
     }

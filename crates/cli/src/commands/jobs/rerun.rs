@@ -9,7 +9,7 @@ use super::{call, show::missing};
 use crate::arguments;
 use crate::commands::{Context, run};
 use crate::failure::Failure;
-use crate::job_history::{JobHistory, JobLookup};
+use crate::job_history::{JobHistory, StoredJob};
 
 /// Runs a job again with its options, on the same target as it is now; the new job has an id of its own.
 #[derive(Args)]
@@ -57,7 +57,7 @@ pub async fn run(context: Context, mut options: Options) -> Result<ExitCode, Fai
 }
 
 /// The targets without a success.
-fn failed(details: &JobLookup) -> Result<Vec<String>, Failure> {
+fn failed(details: &StoredJob) -> Result<Vec<String>, Failure> {
     let mut ids = missing(details);
     ids.extend(details.returns.iter().filter(|record| !record.outcome.success()).map(|record| record.target.clone()));
     if ids.is_empty() {

@@ -9,7 +9,7 @@ use rocksalt_core::{Map, Value, json};
 use super::{call, described, described_return};
 use crate::commands::Context;
 use crate::failure::Failure;
-use crate::job_history::{JobHistory, JobLookup};
+use crate::job_history::{JobHistory, StoredJob};
 use crate::printing::Printing;
 use crate::stdout::print_line;
 use crate::{arguments, output, times};
@@ -69,7 +69,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
 }
 
 /// The targets without a return.
-pub fn missing(details: &JobLookup) -> Vec<String> {
+pub fn missing(details: &StoredJob) -> Vec<String> {
     let returned: std::collections::HashSet<&str> =
         details.returns.iter().map(|record| record.target.as_str()).collect();
     details.job.targets.iter().filter(|id| !returned.contains(id.as_str())).cloned().collect()

@@ -4,10 +4,10 @@ use rocksalt_core::{Map, Value};
 use rocksalt_daemon::api::Settings;
 
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
-pub fn read(config: &Config, environment: &Environment) -> Result<Settings, Failure> {
+pub fn read(config: &Config, environment: &ProcessEnvironment) -> Result<Settings, Failure> {
     let block = config.map("rest_cherrypy")?;
     let mut settings = Settings::default();
     let path = |key: &str| text(&block, key).map(|path| config.path(&path, environment));

@@ -13,7 +13,7 @@ use rocksalt_daemon::requests::{ConfigSources, Load, Loaded};
 use super::{api_settings, settings};
 use crate::commands::{Common, Context};
 use crate::config::{self, Config};
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 use crate::local_controller::LocalController;
 use crate::roster;
@@ -23,7 +23,7 @@ const FILES: [&str; 3] = [config::FILE, "master", "minion"];
 
 pub struct Loader {
     pub common: Common,
-    pub environment: Environment,
+    pub environment: ProcessEnvironment,
     pub directory: Option<PathBuf>,
     /// Links stay open over a reload.
     pub links: Arc<dyn Links>,

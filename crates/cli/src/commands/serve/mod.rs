@@ -20,7 +20,7 @@ use rocksalt_daemon::serve::{self, ListenAddress, StartNotice};
 
 use super::{Common, Context, init};
 use crate::config::{Config, FILE};
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 use crate::keeper;
 use crate::stdout::print_line;
@@ -59,7 +59,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
 }
 
 /// Creates a configuration, if there is none.
-pub fn prepare(common: &Common, environment: &Environment) -> Result<(), Failure> {
+pub fn prepare(common: &Common, environment: &ProcessEnvironment) -> Result<(), Failure> {
     if let Some(directory) = &common.config_dir {
         let known = [FILE, "roster", "master", "minion"].iter().any(|name| directory.join(name).exists());
         return if known { Ok(()) } else { make(directory) };

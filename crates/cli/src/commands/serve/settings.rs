@@ -10,14 +10,14 @@ use rocksalt_daemon::serve::log::{self, LogFormat};
 use rocksalt_daemon::serve::{Settings, TlsMode};
 
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
 /// Where Salt's own API listens, unless it says otherwise.
 const SALTS_HOST: &str = "0.0.0.0";
 const PORT: u16 = 8000;
 
-pub fn read(config: &Config, environment: &Environment, listen: &[String]) -> Result<Settings, Failure> {
+pub fn read(config: &Config, environment: &ProcessEnvironment, listen: &[String]) -> Result<Settings, Failure> {
     let cherrypy = config.map("rest_cherrypy")?;
     let path = |key: &str| config.text(key).map(|path| config.path(&path, environment));
     let salts = |key: &str| {

@@ -13,7 +13,7 @@ use super::low::LowChunk;
 use super::reply::ErrorResponse;
 use super::shape;
 use crate::api::Api;
-use crate::requests::{Answer, Caller, ControllerResult, FunctionResult, Refusal};
+use crate::requests::{Caller, ControllerResult, FunctionResult, Refusal, RequestResult};
 
 /// Runs a chunk. Most return one result, a batch one for each target.
 pub async fn run_chunk(api: &Api, caller: &Caller, chunk: &LowChunk) -> Result<Vec<FunctionResult>, ErrorResponse> {
@@ -119,8 +119,8 @@ fn single(chunk: &LowChunk) -> Result<RunRequest, ErrorResponse> {
 
 pub async fn start(api: &Api, caller: &Caller, run: RunRequest) -> Result<Option<JobRecord>, ErrorResponse> {
     match api.requests.answer(caller, Request::Run(Box::new(run))).await? {
-        Answer::Started(job) => Ok(Some(*job)),
-        Answer::Nobody => Ok(None),
+        RequestResult::Started(job) => Ok(Some(*job)),
+        RequestResult::Nobody => Ok(None),
         _ => Err(unexpected()),
     }
 }
@@ -154,9 +154,9 @@ async fn wheel(
     function_result(api.requests.answer(caller, Request::Wheel(chunk.local(background)?)).await)
 }
 
-pub fn function_result(answer: Result<Answer, Refusal>) -> Result<ControllerResult, ErrorResponse> {
+pub fn function_result(answer: Result<RequestResult, Refusal>) -> Result<ControllerResult, ErrorResponse> {
     match answer? {
-        Answer::ControllerResult(ran) => Ok(ran),
+        RequestResult::ControllerResult(ran) => Ok(ran),
         _ => Err(unexpected()),
     }
 }

@@ -16,7 +16,7 @@ use crate::api::Api;
 use crate::api::event_texts::EventTexts;
 use crate::api::stream::EventStream;
 use crate::functions::stamp;
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 /// Events in Salt's format, each serialized once for all listeners.
 pub static TEXTS: LazyLock<EventTexts> = LazyLock::new(|| EventTexts::new(format_event));
@@ -67,7 +67,7 @@ pub async fn listen(
     tags: Vec<String>,
 ) -> Result<EventStream, ErrorResponse> {
     let request = request::Request::Events { after: last_event(&parts.headers), tags };
-    let Answer::Events { follower, tags } = api.requests.answer(&session.caller, request).await? else {
+    let RequestResult::Events { follower, tags } = api.requests.answer(&session.caller, request).await? else {
         return Err(clients::unexpected());
     };
     let (requests, from) = (Arc::clone(&api.requests), session::peer(parts).address);

@@ -9,7 +9,7 @@ use rocksalt_core::request;
 use super::reply::{ErrorResponse, ResponseFormat};
 use super::{clients, session};
 use crate::api::Api;
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 pub async fn stats(State(api): State<Arc<Api>>, request: Request) -> Result<Response, ErrorResponse> {
     let (parts, _) = request.into_parts();
@@ -19,7 +19,7 @@ pub async fn stats(State(api): State<Arc<Api>>, request: Request) -> Result<Resp
         false => session::authenticate(&api, &parts).await?.caller,
     };
     match api.requests.answer(&caller, request::Request::Stats).await? {
-        Answer::Value(value) => Ok(format.reply(&value)),
+        RequestResult::Value(value) => Ok(format.reply(&value)),
         _ => Err(clients::unexpected()),
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::call::{ApiCall, ApiInput, Empty};
 use super::error::ApiError;
 use super::reply::ApiReply;
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 /// A user and a call to explain.
 #[derive(Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub async fn explain(call: ApiCall<Empty, ExplainQuery, Empty>) -> Result<ApiRep
     let ExplainQuery { user, function, target } = &call.query;
     let request = Request::Explain { user: user.clone(), function: function.clone(), target: target.clone() };
     match call.answer(request).await? {
-        Answer::Value(explanation) => Ok(ApiReply::new(explanation)),
+        RequestResult::Value(explanation) => Ok(ApiReply::new(explanation)),
         _ => Err(ApiError::internal()),
     }
 }

@@ -16,7 +16,7 @@ use super::error::ApiError;
 use super::identity::ApiIdentity;
 use super::schema::{self, resolved};
 use crate::api::{Api, Peer};
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 /// The input of a handler: `P` from the path, `Q` from the query, `B` from the body.
 pub struct ApiCall<P, Q, B> {
@@ -53,7 +53,7 @@ impl<P, Q, B> ApiCall<P, Q, B> {
     }
 
     /// Executes a request as the caller.
-    pub async fn answer(&self, request: Request) -> Result<Answer, ApiError> {
+    pub async fn answer(&self, request: Request) -> Result<RequestResult, ApiError> {
         Ok(self.api.requests.answer(&self.identity()?.caller, request).await?)
     }
 }

@@ -22,7 +22,7 @@ use super::reply::{self, ApiReply};
 use super::stream::{self, EventSource, format_event};
 use super::views::EventView;
 use crate::api::event_texts::EventTexts;
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 /// The most events that are scanned for one page.
 const MAX_SCANNED: u64 = 20_000;
@@ -158,7 +158,7 @@ pub struct Fired {
 pub async fn fire(call: ApiCall<Empty, Empty, FireEvent>) -> Result<ApiReply<Fired, 201>, ApiError> {
     let event = rocksalt_core::Event { tag: call.body.tag.clone(), data: call.body.data.clone() };
     match call.answer(Request::Fire(event)).await? {
-        Answer::Logged(id) => Ok(ApiReply::new(Fired { id })),
+        RequestResult::Logged(id) => Ok(ApiReply::new(Fired { id })),
         _ => Err(ApiError::internal()),
     }
 }
@@ -169,7 +169,7 @@ async fn follow_events<Q>(
     tags: &[String],
 ) -> Result<(Box<Follower>, Vec<Glob>), ApiError> {
     match call.answer(Request::Events { after, tags: tags.to_vec() }).await? {
-        Answer::Events { follower, tags } => Ok((follower, tags.iter().map(|tag| Glob::new(tag)).collect())),
+        RequestResult::Events { follower, tags } => Ok((follower, tags.iter().map(|tag| Glob::new(tag)).collect())),
         _ => Err(ApiError::internal()),
     }
 }

@@ -18,7 +18,7 @@ use super::jobs::JobPath;
 use super::reply;
 use super::stream::{EventSource, format_event};
 use super::views::{JobView, ReturnView};
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 /// Options of following a job. After a broken connection the header `Last-Event-ID` says where to resume; returns may
 /// then be repeated.
@@ -46,7 +46,7 @@ pub enum Encoding {
 
 pub async fn follow(call: ApiCall<JobPath, FollowQuery, Empty>) -> Result<reply::StreamReply, ApiError> {
     let request = Request::WatchJob(call.path.jid.0);
-    let Answer::Watching(mut watcher) = call.answer(request).await? else { return Err(ApiError::internal()) };
+    let RequestResult::Watching(mut watcher) = call.answer(request).await? else { return Err(ApiError::internal()) };
     let header = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     if let Some(mark) = header.or(call.query.after.as_deref()) {
         watcher.resume(mark);

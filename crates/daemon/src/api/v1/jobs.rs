@@ -12,7 +12,7 @@ use super::call::{ApiCall, ApiInput, Empty};
 use super::error::ApiError;
 use super::reply::ApiReply;
 use super::views::{Jid, JobStateView, JobView, ReturnView, micros};
-use crate::requests::{Answer, Refusal, RefusalKind};
+use crate::requests::{Refusal, RefusalKind, RequestResult};
 
 /// A function to run on targets.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -167,8 +167,8 @@ pub async fn start(call: ApiCall<Empty, Empty, StartJob>) -> Result<ApiReply<Job
     let run = body.run()?;
     let again = run.job.map(|_| run.clone());
     let job = match api.requests.answer(&caller, Request::Run(Box::new(run))).await {
-        Ok(Answer::Started(job)) => *job,
-        Ok(Answer::Nobody) => {
+        Ok(RequestResult::Started(job)) => *job,
+        Ok(RequestResult::Nobody) => {
             return Err(ApiError::no_targets("no target matches").hint("GET /v1/targets lists all targets"));
         }
         Ok(_) => return Err(ApiError::internal()),
@@ -176,7 +176,7 @@ pub async fn start(call: ApiCall<Empty, Empty, StartJob>) -> Result<ApiReply<Job
             Some(run) => {
                 let known = run.job.map(Request::ShowJob).ok_or_else(ApiError::internal)?;
                 match api.requests.answer(&caller, known).await {
-                    Ok(Answer::Job { job, .. }) if job.user == caller.user && is_same_job(&job, &run) => *job,
+                    Ok(RequestResult::Job { job, .. }) if job.user == caller.user && is_same_job(&job, &run) => *job,
                     _ => return Err(refusal.into()),
                 }
             }
@@ -271,7 +271,9 @@ pub async fn list(call: ApiCall<Empty, JobQuery, Empty>) -> Result<ApiReply<JobP
         limit: Some(query.limit),
         before: query.before.map(|jid| jid.0),
     };
-    let Answer::Jobs(jobs) = call.answer(Request::ListJobs(filter)).await? else { return Err(ApiError::internal()) };
+    let RequestResult::Jobs(jobs) = call.answer(Request::ListJobs(filter)).await? else {
+        return Err(ApiError::internal());
+    };
     let next = jobs.last().filter(|_| jobs.len() == query.limit).map(|job| Jid(job.id));
     let page = JobPage { jobs: jobs.iter().map(|job| JobView::of(job, query.targets)).collect(), next };
     Ok(ApiReply::new(page).or_records(call.cbor, || jobs.iter().map(|job| &**job).collect::<Vec<_>>()))
@@ -395,8 +397,8 @@ pub async fn rerun(call: ApiCall<JobPath, Empty, RerunJob>) -> Result<ApiReply<J
     }
     run.job = call.body.jid.map(|jid| jid.0);
     match call.answer(Request::Run(Box::new(run))).await? {
-        Answer::Started(job) => Ok(ApiReply::new(JobView::of(&job, true)).or_records(call.cbor, || *job)),
-        Answer::Nobody => Err(ApiError::no_targets("no target matches any more")),
+        RequestResult::Started(job) => Ok(ApiReply::new(JobView::of(&job, true)).or_records(call.cbor, || *job)),
+        RequestResult::Nobody => Err(ApiError::no_targets("no target matches any more")),
         _ => Err(ApiError::internal()),
     }
 }
@@ -406,9 +408,9 @@ fn failed_targets(job: &JobRecord, returns: &[ReturnRecord]) -> Vec<String> {
     job.targets.iter().filter(|id| !fine(id)).cloned().collect()
 }
 
-fn expect_job(answer: Answer) -> Result<(JobRecord, Vec<ReturnRecord>), ApiError> {
+fn expect_job(answer: RequestResult) -> Result<(JobRecord, Vec<ReturnRecord>), ApiError> {
     match answer {
-        Answer::Job { job, returns } => Ok((*job, returns)),
+        RequestResult::Job { job, returns } => Ok((*job, returns)),
         _ => Err(ApiError::from(Refusal::new(RefusalKind::NotFound, "there is no such job"))),
     }
 }

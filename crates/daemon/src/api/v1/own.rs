@@ -12,7 +12,7 @@ use super::call::{ApiCall, ApiInput, Empty};
 use super::error::ApiError;
 use super::reply::ApiReply;
 use super::views::{Jid, seconds};
-use crate::requests::{Answer, FunctionResult};
+use crate::requests::{FunctionResult, RequestResult};
 
 /// A runner or wheel function to call.
 #[derive(Deserialize, JsonSchema)]
@@ -90,7 +90,7 @@ async fn run(
             return Err(ApiError::timeout(text).hint("use 'background', and listen to its events"));
         }
     };
-    let Answer::ControllerResult(ran) = answer else { return Err(ApiError::internal()) };
+    let RequestResult::ControllerResult(ran) = answer else { return Err(ApiError::internal()) };
     Ok(ApiReply::new(FunctionResultView {
         jid: Jid(ran.job),
         tag: ran.tag,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{ApiCall, ApiInput, Empty};
 use super::error::ApiError;
 use super::reply::ApiReply;
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 /// Selects targets.
 #[derive(Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ pub async fn one(call: ApiCall<TargetPath, Empty, Empty>) -> Result<ApiReply<Tar
 /// All targets, ordered by id.
 async fn all_targets<P, Q, B>(call: &ApiCall<P, Q, B>) -> Result<Vec<Value>, ApiError> {
     match call.answer(Request::Targets).await? {
-        Answer::Value(Value::List(known)) => Ok(known),
+        RequestResult::Value(Value::List(known)) => Ok(known),
         _ => Err(ApiError::internal()),
     }
 }

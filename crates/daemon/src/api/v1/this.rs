@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::call::{ApiCall, Empty};
 use super::error::ApiError;
 use super::reply::{ApiReply, NoContent};
-use crate::requests::Answer;
+use crate::requests::RequestResult;
 
 type EmptyCall = ApiCall<Empty, Empty, Empty>;
 
@@ -44,7 +44,7 @@ pub async fn version(_: EmptyCall) -> Result<ApiReply<VersionView>, ApiError> {
 
 pub async fn stats(call: EmptyCall) -> Result<ApiReply<Value>, ApiError> {
     match call.answer(Request::Stats).await? {
-        Answer::Value(stats) => Ok(ApiReply::new(stats)),
+        RequestResult::Value(stats) => Ok(ApiReply::new(stats)),
         _ => Err(ApiError::internal()),
     }
 }
