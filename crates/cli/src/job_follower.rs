@@ -110,12 +110,20 @@ fn print_update(update: JobUpdate, progress: &mut ProgressLine, summary: &mut Jo
         JobUpdate::Event { target, event } => {
             progress.above(|| eprintln!("event from {target}: {}", output::clean(&event.tag)));
         }
+        JobUpdate::Warning { target, text, hint } => progress.above(|| print_warning(&target, &text, hint.as_deref())),
         JobUpdate::Done(record) => {
             progress.done(&record.target);
             summary.count(&record.outcome);
             progress.above(|| printer.outcome(record));
         }
         JobUpdate::Ended(_) => {}
+    }
+}
+
+pub fn print_warning(target: &str, text: &str, hint: Option<&str>) {
+    eprintln!("warning from {target}: {}", output::clean(text));
+    if let Some(hint) = hint {
+        eprintln!("  hint: {}", output::clean(hint));
     }
 }
 

@@ -16,6 +16,7 @@ use rocksalt_core::{Call, Map, Return, Value, json, yaml};
 
 use crate::commands::Context;
 use crate::failure::Failure;
+use crate::job_follower::print_warning;
 use crate::local_controller::{LocalController, LocalJobOptions};
 use crate::printing::ResultPrinter;
 use crate::prompt::Terminal;
@@ -74,9 +75,7 @@ impl ThisMachine {
         while let Some(update) = job.updates.recv().await {
             match update {
                 JobUpdate::Done(record) => outcome = Some(record.outcome),
-                JobUpdate::Event { event, .. } if event.tag.starts_with("warning: ") => {
-                    eprintln!("{}", crate::output::clean(&event.tag));
-                }
+                JobUpdate::Warning { target, text, hint } => print_warning(&target, &text, hint.as_deref()),
                 JobUpdate::Note { text, .. } => eprintln!("{}", crate::output::clean(&text)),
                 JobUpdate::Ended(_) => break,
                 _ => {}

@@ -36,7 +36,13 @@ pub struct TargetAnswers {
     pub targets: Arc<[String]>,
     pub updates: mpsc::UnboundedSender<JobUpdate>,
     /// Bounded: a target that sends more events than can be stored has to wait.
-    pub events: mpsc::Sender<(String, Event)>,
+    pub events: mpsc::Sender<TargetEvent>,
+}
+
+/// What a target reports beside its result.
+pub enum TargetEvent {
+    Fired { target: String, event: Event },
+    Warned { target: String, text: String, hint: Option<String> },
 }
 
 /// The largest event, in bytes of JSON.
@@ -61,6 +67,7 @@ impl Answers for TargetAnswers {
                 self.publish(target, &target_type, *call, timeout).await
             }
             Ask::Event(event) => self.event(event).await,
+            Ask::Warning { text, hint } => self.warning(text, hint).await,
             Ask::Tree => tree::entries(&*self.controller.files).await,
             Ask::Files { saltenv, paths } => tree::contents(&*self.controller.files, &saltenv, &paths).await,
             Ask::Pillar { grains, saltenv, pillarenv, given } => {
@@ -192,8 +199,19 @@ impl TargetAnswers {
         if is_too_large(&event) {
             return Err(Problem::new(ProblemKind::Refused, "the event is too large"));
         }
+        self.pass_on(TargetEvent::Fired { target: self.source.clone(), event }).await
+    }
+
+    async fn warning(&self, text: String, hint: Option<String>) -> Result<Value, Problem> {
+        if text.len() + hint.as_ref().map_or(0, String::len) > EVENT {
+            return Err(Problem::new(ProblemKind::Refused, "the warning is too large"));
+        }
+        self.pass_on(TargetEvent::Warned { target: self.source.clone(), text, hint }).await
+    }
+
+    async fn pass_on(&self, event: TargetEvent) -> Result<Value, Problem> {
         let ended = |_| Problem::new(ProblemKind::Failed, "the job has ended");
-        self.events.send((self.source.clone(), event)).await.map_err(ended)?;
+        self.events.send(event).await.map_err(ended)?;
         Ok(Value::Bool(true))
     }
 }

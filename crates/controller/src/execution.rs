@@ -13,13 +13,13 @@ use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::{LinkFailure, Stage};
 use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::roster::RosterEntry;
-use rocksalt_core::{Call, Event, JobId, Value};
+use rocksalt_core::{Call, JobId, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
-use crate::answers::TargetAnswers;
+use crate::answers::{TargetAnswers, TargetEvent};
 use crate::{Controller, secondary_agent};
 
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Controller {
         self: &Arc<Controller>,
         job: &JobRecord,
         updates: &mpsc::UnboundedSender<JobUpdate>,
-        events: mpsc::Sender<(String, Event)>,
+        events: mpsc::Sender<TargetEvent>,
     ) -> Arc<AnswersFor> {
         let targets: Arc<[String]> = job.targets.iter().cloned().collect();
         let (controller, job, updates) = (Arc::clone(self), job.id, updates.clone());

@@ -71,13 +71,13 @@ pub fn step(job: &JobRecord, target: &str, bytes: &[u8]) -> Option<Event> {
 }
 
 /// A warning of a run for its operator.
-pub fn warning(job: &JobRecord, target: &str, text: &str, data: &Map) -> Event {
+pub fn warning(job: &JobRecord, target: &str, text: &str, hint: Option<&str>) -> Event {
     let mut told = Map::new();
     told.insert("id", target);
     told.insert("jid", job.id.as_str());
     told.insert("cmd", "_minion_event");
     told.insert("text", text);
-    told.insert("hint", data.get("hint").cloned().unwrap_or(Value::Null));
+    told.insert("hint", hint);
     Event { tag: format!("salt/job/{}/warning/{target}", job.id), data: told }
 }
 

@@ -225,6 +225,7 @@ fn size(update: &JobUpdate) -> usize {
         },
         JobUpdate::Event { event, .. } => event.data.iter().map(|(key, value)| weight(key) + weight(value)).sum(),
         JobUpdate::Note { text, .. } => text.len(),
+        JobUpdate::Warning { text, hint, .. } => text.len() + hint.as_ref().map_or(0, String::len),
         JobUpdate::Begun { .. } | JobUpdate::Ended(_) => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! How the arguments of a call find their names.
 
-use crate::call::{Call, Problem, ProblemKind};
+use crate::call::{ArgumentMisfit, Call, Problem, ProblemKind};
 use crate::nearest;
 use crate::value::Map;
 
@@ -27,11 +27,9 @@ pub fn bind(fields: &[&str], rest: &str, call: Call) -> Result<Map, Problem> {
             }
             None if takes_rest => further.push(value.clone()),
             None => {
-                return Err(fault(format!(
-                    "takes at most {} arguments by position, got {}",
-                    positional.len(),
-                    call.args.len()
-                )));
+                let (most, given) = (positional.len(), call.args.len());
+                return Err(fault(format!("takes at most {most} arguments by position, got {given}"))
+                    .misfit(Some(ArgumentMisfit::TooMany { most: most as u32, given: given as u32 })));
             }
         }
     }

@@ -128,6 +128,22 @@ pub struct Problem {
     pub text: String,
     #[n(2)]
     pub hint: Option<String>,
+    #[n(3)]
+    pub misfit: Option<ArgumentMisfit>,
+}
+
+/// Why arguments don't fit a function, where templates and states report it in Salt's words instead of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum ArgumentMisfit {
+    #[n(0)]
+    Missing(#[n(0)] String),
+    #[n(1)]
+    TooMany {
+        #[n(0)]
+        most: u32,
+        #[n(1)]
+        given: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -159,12 +175,18 @@ pub enum ProblemKind {
 
 impl Problem {
     pub fn new(kind: ProblemKind, text: impl Into<String>) -> Problem {
-        Problem { kind, text: text.into(), hint: None }
+        Problem { kind, text: text.into(), hint: None, misfit: None }
     }
 
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Problem {
         self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn misfit(mut self, misfit: Option<ArgumentMisfit>) -> Problem {
+        self.misfit = misfit;
         self
     }
 }

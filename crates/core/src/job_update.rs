@@ -50,6 +50,16 @@ pub enum JobUpdate {
         #[n(1)]
         event: Event,
     },
+    /// A target's run warns the operator of something that is not part of its result.
+    #[n(7)]
+    Warning {
+        #[n(0)]
+        target: String,
+        #[n(1)]
+        text: String,
+        #[n(2)]
+        hint: Option<String>,
+    },
     /// A target is done, and its return is stored.
     #[n(5)]
     Done(#[n(0)] ReturnRecord),

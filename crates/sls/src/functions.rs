@@ -1,11 +1,12 @@
 //! What the compiler needs from the host: [`TemplateFunctions`], [`StateCatalog`], [`Decryptor`].
 
-use rocksalt_core::{Map, Value};
+use rocksalt_core::call::ProblemKind;
+use rocksalt_core::{Map, Problem, Value};
 
 /// `salt['mod.fun'](…)` in a template.
 pub trait TemplateFunctions {
-    /// The error is the text that the template's user sees.
-    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String>;
+    /// The text of the problem is what the template's user sees.
+    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, Problem>;
 
     /// As `call`, for templates: few functions change a map that they are given.
     fn call_in_place(
@@ -13,7 +14,7 @@ pub trait TemplateFunctions {
         name: &str,
         args: Vec<Value>,
         kwargs: Map,
-    ) -> Result<(Value, Option<ChangedArgument>), String> {
+    ) -> Result<(Value, Option<ChangedArgument>), Problem> {
         Ok((self.call(name, args, kwargs)?, None))
     }
 
@@ -55,8 +56,8 @@ pub trait Decryptor {
 pub struct NoFunctions;
 
 impl TemplateFunctions for NoFunctions {
-    fn call(&self, name: &str, _: Vec<Value>, _: Map) -> Result<Value, String> {
-        Err(format!("'{name}' is not available."))
+    fn call(&self, name: &str, _: Vec<Value>, _: Map) -> Result<Value, Problem> {
+        Err(Problem::new(ProblemKind::UnknownFunction, format!("'{name}' is not available.")))
     }
 
     fn exists(&self, _: &str) -> bool {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rocksalt_core::{Call, Map, Value};
+use rocksalt_core::{Call, Map, Problem, Value};
 use rocksalt_modules::Result;
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, EntryKind, HostSystem, Probe, System};
@@ -105,7 +105,7 @@ impl FileSources for HostBridge {
 }
 
 impl TemplateFunctions for HostBridge {
-    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> std::result::Result<Value, String> {
+    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> std::result::Result<Value, Problem> {
         self.call_in_place(name, args, kwargs).map(|(value, _)| value)
     }
 
@@ -114,7 +114,7 @@ impl TemplateFunctions for HostBridge {
         name: &str,
         args: Vec<Value>,
         kwargs: Map,
-    ) -> std::result::Result<(Value, Option<ChangedArgument>), String> {
+    ) -> std::result::Result<(Value, Option<ChangedArgument>), Problem> {
         if name == "config.get" && args.len() + kwargs.len() <= 2 {
             let key = args.first().or_else(|| kwargs.get("key")).and_then(Value::as_str);
             if let Some(value) = key.and_then(|key| self.run_options.borrow().get(key).cloned()) {
@@ -125,7 +125,7 @@ impl TemplateFunctions for HostBridge {
         let kept = catalog::changes_in_place(name).then(|| call.clone());
         let result = catalog::call(call, &*self.host);
         if let Some(problem) = result.problem {
-            return Err(problem.text);
+            return Err(problem);
         }
         let changed = kept.and_then(|call| catalog::changed(&call, &result.value));
         let changed =

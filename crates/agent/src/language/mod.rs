@@ -16,7 +16,7 @@ use rocksalt_core::call::{Call, RESUME, Return};
 use rocksalt_core::frame::Ask;
 use rocksalt_core::link::AgentKind;
 use rocksalt_core::log::LogLevel;
-use rocksalt_core::{Event, Map, Value};
+use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::{self, FunctionOutcome};
 use rocksalt_modules::machine::{HostSystem, Probe, StateRequest, StateVerb, Template};
 use rocksalt_modules::{Error, Result};
@@ -144,10 +144,8 @@ fn compile_high(context: &CompileContext, request: &StateRequest) -> Result<std:
 
 fn send_warnings(host: &HostSystem, high: &High) {
     for warning in &high.warnings {
-        let mut data = Map::new();
-        data.insert("hint", warning.hint.clone());
         // The run does not depend on it.
-        let _ = host.controller().ask(Ask::Event(Event { tag: format!("warning: {}", warning.text), data }));
+        let _ = host.controller().ask(Ask::Warning { text: warning.text.clone(), hint: warning.hint.clone() });
     }
 }
 

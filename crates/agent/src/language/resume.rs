@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::frame::Ask;
-use rocksalt_core::{Event, Map, Problem, Value};
+use rocksalt_core::{Map, Problem, Value};
 use rocksalt_modules::catalog::FunctionOutcome;
 use rocksalt_modules::machine::{HostSystem, Probe, StateRequest};
 use rocksalt_modules::{Error, Result};
@@ -137,6 +137,6 @@ impl Resumed {
 pub fn report_unfinished_runs(host: &HostSystem) {
     for text in trace::interrupted_runs().into_iter().chain(unresumed_runs(host.now())) {
         // The run does not depend on it.
-        let _ = host.controller().ask(Ask::Event(Event { tag: format!("warning: {text}"), data: Map::new() }));
+        let _ = host.controller().ask(Ask::Warning { text, hint: None });
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use rocksalt_backends::store::Error;
 use rocksalt_catalog::nature;
 use rocksalt_connect::link::Receipt;
-use rocksalt_core::Event;
 use rocksalt_core::call::{Problem, ProblemKind};
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::Stage;
@@ -19,6 +18,7 @@ use super::JobService;
 use super::result_query::{self, QueryResult};
 use super::running_job::RunningJob;
 use crate::Controller;
+use crate::answers::TargetEvent;
 use crate::job_events;
 use crate::job_records::JobRecords;
 use crate::state_queue::QueuePlace;
@@ -74,7 +74,7 @@ impl JobRecorder {
         mut self,
         mut received: mpsc::UnboundedReceiver<JobUpdate>,
         mut receipts: mpsc::UnboundedReceiver<(String, Receipt)>,
-        mut events: mpsc::Receiver<(String, Event)>,
+        mut events: mpsc::Receiver<TargetEvent>,
     ) {
         let (mut updates, mut fired, mut open) = (Vec::new(), Vec::new(), true);
         while self.left > 0 {
@@ -145,16 +145,22 @@ impl JobRecorder {
         }
     }
 
-    async fn store_events(&mut self, fired: impl Iterator<Item = (String, Event)>) {
+    async fn store_events(&mut self, fired: impl Iterator<Item = TargetEvent>) {
         let mut events = Vec::new();
-        for (id, event) in fired {
-            self.running.publish(JobUpdate::Event { target: id.clone(), event: event.clone() });
-            if !self.records.has_events() {
-                continue;
-            }
-            match event.tag.strip_prefix("warning: ") {
-                Some(text) => self.records.publish_event(job_events::warning(&self.job, &id, text, &event.data)),
-                None => events.push(job_events::from_target(self.job.id, &id, event)),
+        for event in fired {
+            match event {
+                TargetEvent::Fired { target, event } => {
+                    if self.records.has_events() {
+                        events.push(job_events::from_target(self.job.id, &target, event.clone()));
+                    }
+                    self.running.publish(JobUpdate::Event { target, event });
+                }
+                TargetEvent::Warned { target, text, hint } => {
+                    if self.records.has_events() {
+                        self.records.publish_event(job_events::warning(&self.job, &target, &text, hint.as_deref()));
+                    }
+                    self.running.publish(JobUpdate::Warning { target, text, hint });
+                }
             }
         }
         // An event must not delay the job: if it can't be stored now, it is lost.
@@ -181,7 +187,10 @@ impl JobRecorder {
                     self.running.publish(JobUpdate::Progress { target, bytes });
                 }
                 // Notes are not stored: they may name what is in a pillar.
-                update @ (JobUpdate::Output { .. } | JobUpdate::Note { .. } | JobUpdate::Event { .. }) => {
+                update @ (JobUpdate::Output { .. }
+                | JobUpdate::Note { .. }
+                | JobUpdate::Event { .. }
+                | JobUpdate::Warning { .. }) => {
                     self.running.publish(update);
                 }
                 JobUpdate::Done(ReturnRecord { target, outcome, .. }) => match outcome {

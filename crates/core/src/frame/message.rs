@@ -162,6 +162,14 @@ pub enum Ask {
     /// Put an event on the controller's bus.
     #[n(6)]
     Event(#[n(0)] Event),
+    /// Show a warning to the operator, beside the result.
+    #[n(12)]
+    Warning {
+        #[n(0)]
+        text: String,
+        #[n(1)]
+        hint: Option<String>,
+    },
     /// This target's pillar, with what did not render under `_errors`. The target says what its grains
     /// are; the controller knows by the link which target it is.
     #[n(7)]

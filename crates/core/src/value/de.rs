@@ -22,14 +22,23 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
 
 /// Why a value doesn't fit a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error(Box<str>);
+pub struct Error {
+    text: Box<str>,
+    /// The argument that must be given and is not.
+    missing: Option<Box<str>>,
+}
 
 impl Error {
     // Out of line: every reader of every type can fail.
     #[cold]
     #[inline(never)]
     fn new(message: fmt::Arguments<'_>) -> Error {
-        Error(message.to_string().into())
+        Error { text: message.to_string().into(), missing: None }
+    }
+
+    /// The argument that must be given and is not.
+    pub fn missing_argument(&self) -> Option<&str> {
+        self.missing.as_deref()
     }
 
     #[cold]
@@ -41,7 +50,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub(super) fn missing(field: &str) -> Error {
-        Error::new(format_args!("argument '{field}' is missing"))
+        Error { missing: Some(field.into()), ..Error::new(format_args!("argument '{field}' is missing")) }
     }
 
     /// The same, with the name of the field whose value it was.
@@ -54,7 +63,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -82,7 +91,7 @@ impl de::Error for Error {
     #[cold]
     #[inline(never)]
     fn missing_field(field: &'static str) -> Error {
-        Error::new(format_args!("the argument '{field}' is missing"))
+        Error { missing: Some(field.into()), ..Error::new(format_args!("the argument '{field}' is missing")) }
     }
 
     #[cold]

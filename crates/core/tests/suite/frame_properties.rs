@@ -55,7 +55,7 @@ fn problem() -> impl Strategy<Value = Problem> {
     (".{0,20}", proptest::option::of(".{0,20}"), 0usize..6).prop_map(|(text, hint, kind)| {
         use ProblemKind::*;
         let kind = [UnknownFunction, Arguments, Failed, Cancelled, TimedOut, Refused][kind];
-        Problem { kind, text, hint }
+        Problem { kind, text, hint, misfit: None }
     })
 }
 
@@ -79,6 +79,7 @@ fn ask() -> impl Strategy<Value = Ask> {
             timeout
         }),
         (".{0,9}", map_of(value())).prop_map(|(tag, data)| Ask::Event(Event { tag, data })),
+        (".{0,9}", proptest::option::of(".{0,9}")).prop_map(|(text, hint)| Ask::Warning { text, hint }),
     ]
 }
 

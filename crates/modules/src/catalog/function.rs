@@ -1,5 +1,6 @@
 //! [`Function`]: the contract of a function.
 
+use rocksalt_core::call::{ArgumentMisfit, ProblemKind};
 use rocksalt_core::description::Nature;
 use rocksalt_core::value::{FromValueError, to_value};
 use rocksalt_core::{Call, Map, Problem, Value};
@@ -93,7 +94,10 @@ fn shown(output: &impl Serialize) -> Result<Value> {
 #[cold]
 #[inline(never)]
 fn misfit(function: &str, error: &FromValueError) -> Error {
-    Error::arguments(format!("{function}: {error}")).hint(usage(function))
+    let missing = error.missing_argument().map(|name| ArgumentMisfit::Missing(name.to_owned()));
+    Error::from(
+        Problem::new(ProblemKind::Arguments, format!("{function}: {error}")).hint(usage(function)).misfit(missing),
+    )
 }
 
 #[cold]

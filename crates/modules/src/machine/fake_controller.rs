@@ -70,6 +70,7 @@ impl Upward for FakeController {
                 lock(&self.events).push(event);
                 Value::Null
             }
+            Ask::Warning { .. } => Value::Null,
             Ask::Push { .. } => return Err(Error::failed("a file is pushed as a stream")),
         })
     }

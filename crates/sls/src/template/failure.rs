@@ -1,5 +1,7 @@
 //! The error that a template gets from a failed function: Salt words its own errors and Python's differently.
 
+use rocksalt_core::Problem;
+use rocksalt_core::call::ArgumentMisfit;
 use rocksalt_jinja::Error;
 
 /// The exception of a function that could not do what was asked.
@@ -25,10 +27,11 @@ const OF_PYTHON: [&str; 16] = [
     "test.rand_str",
 ];
 
-pub(super) fn of(function: &str, reason: String) -> Error {
-    if let Some(text) = of_arguments(function, &reason) {
-        return Error::exception("TypeError", text);
+pub(super) fn of(function: &str, problem: Problem) -> Error {
+    if let Some(misfit) = problem.misfit {
+        return Error::exception("TypeError", of_arguments(function, &misfit));
     }
+    let reason = problem.text;
     // A template inside of the template says itself what is wrong with it.
     let rendered = function == "slsutil.renderer" && reason.starts_with("Jinja ");
     let missing = function == "slsutil.serialize" && reason.ends_with("not found.");
@@ -36,35 +39,37 @@ pub(super) fn of(function: &str, reason: String) -> Error {
     Error::exception(if own { FAILED } else { "Exception" }, reason)
 }
 
-/// `test.echo: argument 'text' is missing` as Python words it.
-fn of_arguments(function: &str, reason: &str) -> Option<String> {
-    let said = reason.strip_prefix(function)?.strip_prefix(": ")?;
+/// What doesn't fit, as Python words it.
+fn of_arguments(function: &str, misfit: &ArgumentMisfit) -> String {
     let bare = function.rsplit('.').next().unwrap_or(function);
-    let missing = said.strip_prefix("argument '").and_then(|rest| rest.strip_suffix("' is missing"));
-    if let Some(name) = missing {
-        return Some(format!("{bare}() missing 1 required positional argument: '{name}'"));
+    match misfit {
+        ArgumentMisfit::Missing(name) => format!("{bare}() missing 1 required positional argument: '{name}'"),
+        ArgumentMisfit::TooMany { most, given } => {
+            let plural = if *most == 1 { "" } else { "s" };
+            format!("{bare}() takes {most} positional argument{plural} but {given} were given")
+        }
     }
-    let (most, given) = said.strip_prefix("takes at most ")?.split_once(" arguments by position, got ")?;
-    let plural = if most == "1" { "" } else { "s" };
-    Some(format!("{bare}() takes {most} positional argument{plural} but {given} were given"))
 }
 
 #[cfg(test)]
 mod tests {
+    use rocksalt_core::call::ProblemKind;
+
     use super::*;
 
     #[test]
     fn wrong_arguments_are_said_as_python_does() {
-        let text = |function: &str, reason: &str| of(function, reason.to_owned()).message.clone();
+        let failed = |text: &str| Problem::new(ProblemKind::Failed, text);
+        let text = |misfit: ArgumentMisfit| of("test.echo", failed("misfit").misfit(Some(misfit))).message.clone();
         assert_eq!(
-            text("test.echo", "test.echo: argument 'text' is missing"),
+            text(ArgumentMisfit::Missing("text".into())),
             "echo() missing 1 required positional argument: 'text'"
         );
         assert_eq!(
-            text("test.echo", "test.echo: takes at most 1 arguments by position, got 2"),
+            text(ArgumentMisfit::TooMany { most: 1, given: 2 }),
             "echo() takes 1 positional argument but 2 were given"
         );
-        assert_eq!(of("cmd.run", "no such program".to_owned()).exception, FAILED);
-        assert_ne!(of("test.exception", "boom".to_owned()).exception, FAILED);
+        assert_eq!(of("cmd.run", failed("no such program")).exception, FAILED);
+        assert_ne!(of("test.exception", failed("boom")).exception, FAILED);
     }
 }

@@ -134,7 +134,7 @@ impl PythonObject for SaltFunction {
             kwargs.insert(&**name, value.to_core()?);
         }
         let (value, changed) =
-            self.host.call_in_place(&self.name, args, kwargs).map_err(|reason| failure::of(&self.name, reason))?;
+            self.host.call_in_place(&self.name, args, kwargs).map_err(|problem| failure::of(&self.name, problem))?;
         if let Some(changed) = changed {
             let by_name = || named.iter().find(|(name, _)| &**name == changed.name).map(|(_, value)| value);
             let argument = positional.get(changed.position).or_else(by_name);

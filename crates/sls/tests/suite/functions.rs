@@ -1,8 +1,9 @@
 //! A few functions for templates, as Salt has them; the real ones are modules.
 
+use rocksalt_core::call::ProblemKind;
 use rocksalt_core::merge::update;
 use rocksalt_core::pattern::glob;
-use rocksalt_core::{Map, Value};
+use rocksalt_core::{Map, Problem, Value};
 use rocksalt_sls::TemplateFunctions;
 
 pub struct Fake {
@@ -15,7 +16,7 @@ const NAMES: [&str; 7] =
     ["config.get", "grains.filter_by", "grains.get", "pillar.get", "test.echo", "test.ping", "test.sleep"];
 
 impl TemplateFunctions for Fake {
-    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, String> {
+    fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, Problem> {
         let argument = |position: usize, key: &str| {
             args.get(position).or_else(|| kwargs.get(key)).cloned().filter(|value| !value.is_null())
         };
@@ -65,7 +66,7 @@ impl TemplateFunctions for Fake {
                 }
                 Ok(found)
             }
-            _ => Err(format!("'{name}' is not available.")),
+            _ => Err(Problem::new(ProblemKind::UnknownFunction, format!("'{name}' is not available."))),
         }
     }
 

@@ -117,6 +117,9 @@ fn describe(news: JobUpdate) -> (&'static str, Value) {
         JobUpdate::Event { target, event } => {
             ("event", with_target(target, vec![("tag", event.tag.into()), ("data", event.data.into())]))
         }
+        JobUpdate::Warning { target, text, hint } => {
+            ("warning", with_target(target, vec![("text", text.into()), ("hint", hint.into())]))
+        }
         JobUpdate::Done(record) => ("return", to_value(&ReturnView::of(&record)).unwrap_or_default()),
         JobUpdate::Ended(job) => ("end", to_value(&JobView::of(&job, true)).unwrap_or_default()),
     }

@@ -1,5 +1,6 @@
 //! `module.run` with one function as its name, and the arguments beside it.
 
+use rocksalt_core::call::ArgumentMisfit;
 use rocksalt_core::{Call, Map, Value, nearest};
 
 use super::{Decision, Plan, Verdict, succeeded};
@@ -67,12 +68,12 @@ pub fn apply(function: &str, given: &Map, machine: &dyn System) -> Verdict {
 
 fn finish(function: &str, answer: rocksalt_core::Return) -> Verdict {
     if let Some(problem) = answer.problem {
-        return Verdict::bad(
-            match problem.text.split_once("argument '").and_then(|(_, r)| r.split_once("' is missing")) {
-                Some((name, _)) => format!("The following arguments are missing: {}", written(name)),
-                None => format!("Module function {function} threw an exception. Exception: {}", problem.text),
-            },
-        );
+        return Verdict::bad(match &problem.misfit {
+            Some(ArgumentMisfit::Missing(name)) => {
+                format!("The following arguments are missing: {}", written(name))
+            }
+            _ => format!("Module function {function} threw an exception. Exception: {}", problem.text),
+        });
     }
     let result = Some(succeeded(&answer.value));
     let comment = format!("Module function {function} executed");

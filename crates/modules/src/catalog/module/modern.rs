@@ -1,7 +1,7 @@
 //! `module.run` with functions and their arguments below them.
 
-use rocksalt_core::call::ProblemKind;
-use rocksalt_core::{Call, Map, Value};
+use rocksalt_core::call::{ArgumentMisfit, ProblemKind};
+use rocksalt_core::{Call, Map, Problem, Value};
 
 use super::{Decision, Plan, Verdict, succeeded};
 use crate::Result;
@@ -37,7 +37,7 @@ pub fn apply(given: &Map, machine: &dyn System) -> Result<Verdict> {
         let value = match answer.problem {
             None => answer.value,
             Some(problem) if problem.kind == ProblemKind::Arguments => {
-                failures.push(format!("'{name}' failed: {}", missing(&problem.text)));
+                failures.push(format!("'{name}' failed: {}", reason(problem)));
                 continue;
             }
             Some(problem) => return Err(problem.into()),
@@ -84,10 +84,10 @@ fn call(function: &str, arguments: &Value) -> Call {
     call
 }
 
-/// Salt's words for an argument that was not given.
-fn missing(text: &str) -> String {
-    match text.split_once("argument '").and_then(|(_, rest)| rest.split_once("' is missing")) {
-        Some((name, _)) => format!("Missing arguments: {name}"),
-        None => text.to_owned(),
+/// Why a call failed; an argument that was not given in Salt's words.
+fn reason(problem: Problem) -> String {
+    match problem.misfit {
+        Some(ArgumentMisfit::Missing(name)) => format!("Missing arguments: {name}"),
+        _ => problem.text,
     }
 }

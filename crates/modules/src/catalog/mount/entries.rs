@@ -10,7 +10,7 @@ use super::fstab::{FstabChange, FstabLine, FstabTable, MatchOn};
 use super::mounting::MountRequest;
 use super::{fstab_path, listed, touches, trimmed};
 use crate::catalog::{Action, Plan};
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that there is an entry in `/etc/fstab`; a new one is mounted.
@@ -97,15 +97,8 @@ impl State for FstabPresent {
             .then(Action::Run(MountRequest { name: place, ..MountRequest::default() }.mount()))
             .or(format!("{done}\nError while mounting:"));
         plan.done.comment = format!("{done}\nMounted {name} on {place}");
-        Ok(plan.announced(format!("{would}\nWill mount {name} on {place}")))
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let changes = plan.done.changes.clone();
-        let verdict = plan.carry_out(machine)?;
-        // If only the mounting failed, the entry is there.
-        let written = verdict.result == Some(false) && verdict.comment.contains("steps were done before it");
-        Ok(if written { Verdict { changes, ..verdict } } else { verdict })
+        // If only the mounting fails, the entry is there.
+        Ok(plan.changed_by_first().announced(format!("{would}\nWill mount {name} on {place}")))
     }
 
     fn touches(&self) -> Touches {

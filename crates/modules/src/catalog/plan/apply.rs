@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use rocksalt_core::Map;
+
 use super::super::{file, tool};
 use super::{Action, ContentCheck, Plan, Verdict, Wording};
 use crate::grains::look;
@@ -35,7 +37,8 @@ impl Plan {
                 Ok(()) => {}
                 Err(ActionFault::Told(text)) => told.push(text),
                 Err(ActionFault::Stops(text)) => {
-                    return Ok(Verdict::bad(worded(self.wording, self.failure, &text, index, count)));
+                    let changes = if index > 0 { self.first_changes } else { Map::new() };
+                    return Ok(Verdict::bad(worded(self.wording, self.failure, &text, index, count)).changes(changes));
                 }
                 Err(ActionFault::Ends(verdict)) => return Ok(*verdict),
                 Err(ActionFault::Error(error)) => return Err(error),

@@ -9,8 +9,8 @@ mod text;
 pub use action::{Action, ContentCheck};
 pub use apply::{apply_action, errno_text};
 
-use rocksalt_core::Value;
 use rocksalt_core::value::{from_value, to_value};
+use rocksalt_core::{Map, Value};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,9 @@ pub struct Plan {
     failure: String,
     #[serde(default)]
     wording: Wording,
+    /// What the first action changes, reported if a later one fails.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    first_changes: Map,
     /// What a state with an `apply` of its own needs besides.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     own: Value,
@@ -111,6 +114,12 @@ impl Plan {
     pub fn or(mut self, failure: impl Into<String>) -> Plan {
         self.failure = failure.into();
         self
+    }
+
+    /// The first action makes all changes of the plan: they are reported even if a later one fails.
+    #[must_use]
+    pub fn changed_by_first(self) -> Plan {
+        Plan { first_changes: self.done.changes.clone(), ..self }
     }
 
     /// The decision for this plan: a dry run reports this comment, with the changes that the run would report.
