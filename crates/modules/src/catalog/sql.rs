@@ -3,47 +3,62 @@
 use rocksalt_core::{Map, Value, call::ProblemKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Verdict};
+use super::mysql::MysqlServer;
+use super::postgres::PostgresServer;
+use super::{Action, Decision, Plan, Verdict};
 use crate::Result;
 use crate::machine::System;
 
-/// What shall be done on a server.
-#[derive(Serialize, Deserialize)]
+/// A server of either kind, and how to reach it.
+#[derive(Clone, Serialize, Deserialize)]
+pub enum SqlServer {
+    Mysql(MysqlServer),
+    Postgres(PostgresServer),
+}
+
+/// A statement for a server.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct SqlStatement {
+    server: SqlServer,
+    statement: String,
+    /// Parts of the statement that no message may show.
+    secrets: Vec<String>,
+}
+
+impl SqlStatement {
+    /// The inner error is the server's reason.
+    pub fn run(&self, machine: &dyn System) -> Result<std::result::Result<(), String>> {
+        let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
+        match &self.server {
+            SqlServer::Mysql(server) => match server.tell(machine, &self.statement, &secrets) {
+                Ok(_) => Ok(Ok(())),
+                Err(failure) => Ok(Err(failure.reason()?)),
+            },
+            SqlServer::Postgres(server) => server.tell(machine, &format!("{};", self.statement), &secrets),
+        }
+    }
+}
+
+/// What a state does on a server.
 pub struct SqlPlan {
     pub statements: Vec<String>,
     /// The verdict if every statement succeeds.
     pub done: Verdict,
-    /// The comment if one fails; the server's reason stands behind it.
+    /// The comment if one fails; the server's reason is appended.
     pub failed: String,
 }
 
 impl SqlPlan {
-    /// `tell` runs one statement, and returns the server's reason if it refuses.
-    pub fn carry_out(
-        self,
-        machine: &dyn System,
-        tell: &dyn Fn(&str) -> Result<std::result::Result<(), String>>,
-    ) -> Result<Verdict> {
-        let count = self.statements.len();
-        for (done, statement) in self.statements.iter().enumerate() {
-            if machine.cancelled() {
-                return Err(crate::Error::cancelled());
-            }
-            if let Err(reason) = tell(statement)? {
-                let before = match done {
-                    0 => String::new(),
-                    _ => format!("; {done} of {count} statements were done before"),
-                };
-                return Ok(Verdict::bad(format!("{} ({reason}){before}", self.failed)));
-            }
-        }
-        Ok(self.done)
-    }
-
     /// The decision for it; a dry run gives the changes of the real one.
     pub fn decide(self, would: impl Into<String>) -> Result<Decision<SqlPlan>> {
         let verdict = Verdict { comment: would.into(), result: None, ..self.done.clone() };
         Ok(Decision::Change(self, verdict))
+    }
+
+    pub fn on(self, server: &SqlServer, secrets: &[String]) -> Plan {
+        let statement =
+            |statement| Action::Sql(SqlStatement { server: server.clone(), statement, secrets: secrets.to_vec() });
+        Plan::statements(self.done, self.failed).all(self.statements.into_iter().map(statement))
     }
 }
 

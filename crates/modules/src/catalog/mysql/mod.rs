@@ -12,6 +12,7 @@ mod quote;
 mod reply;
 mod states;
 
+pub use client::MysqlServer;
 pub use functions::FUNCTIONS;
 pub use states::{DATABASE_STATES, GRANTS_STATES, QUERY_STATES, USER_STATES};
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::sql::SqlStatement;
 use crate::machine::{Command, bytes};
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -57,6 +58,8 @@ pub enum Action {
     },
     /// A command whose failure ends the plan.
     Run(Command),
+    /// A statement on a database server; its failure ends the plan.
+    Sql(SqlStatement),
     /// Ends the plan: the state fails with this comment.
     Stop(String),
     Symlink {

@@ -62,6 +62,13 @@ pub fn apply_action(action: Action, machine: &dyn System) -> Result<()> {
 }
 
 fn worded(wording: Wording, mut comment: String, text: &str, index: usize, count: usize) -> String {
+    if wording == Wording::Statements {
+        let before = match index {
+            0 => String::new(),
+            _ => format!("; {index} of {count} statements were done before"),
+        };
+        return format!("{comment} ({text}){before}");
+    }
     if wording == Wording::Full && !comment.is_empty() {
         comment.push('\n');
     }
@@ -104,6 +111,11 @@ fn carry_out(action: Action, wording: Wording, machine: &dyn System) -> Result<(
         },
         Action::ReplaceLink { target, link } => stops(tool::replace_link(machine, &target, &link)),
         Action::Run(command) => run(&command, wording, machine),
+        Action::Sql(statement) => match statement.run(machine) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(reason)) => Err(ActionFault::Stops(reason)),
+            Err(error) => Err(ActionFault::Error(error)),
+        },
         Action::Stop(text) => Err(ActionFault::Ends(Box::new(Verdict::bad(text)))),
         Action::Symlink { target, link } => {
             io("make the link", &link, machine.symlink(Path::new(&target), Path::new(&link)))
@@ -128,7 +140,7 @@ impl Wording {
     fn io(self, doing: &str, path: &str, error: &io::Error) -> ActionFault {
         ActionFault::Stops(match self {
             Wording::Brief => errno_text(error, path),
-            Wording::Full | Wording::Command => Error::io(doing, path, error).to_string(),
+            Wording::Full | Wording::Command | Wording::Statements => Error::io(doing, path, error).to_string(),
         })
     }
 }
@@ -156,7 +168,7 @@ fn run(command: &Command, wording: Wording, machine: &dyn System) -> Result<(), 
     match machine.run(command) {
         Ok(output) if output.success() => Ok(()),
         Ok(output) => Err(ActionFault::Stops(match wording {
-            Wording::Full => tool::fault(&command.argv, &output),
+            Wording::Full | Wording::Statements => tool::fault(&command.argv, &output),
             Wording::Brief => String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
             Wording::Command => tool::failure(&command.argv, &output),
         })),

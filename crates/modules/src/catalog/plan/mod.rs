@@ -49,6 +49,8 @@ pub enum Wording {
     Brief,
     /// A prefix, the command, its exit code and its output; a command that can't be started is an error of the step.
     Command,
+    /// A prefix, the server's reason in brackets, and how many statements were done before it.
+    Statements,
 }
 
 impl Plan {
@@ -59,6 +61,11 @@ impl Plan {
     /// A plan whose failures are worded as those of Salt's file states.
     pub fn brief(done: Verdict) -> Plan {
         Plan { wording: Wording::Brief, ..Plan::new(done) }
+    }
+
+    /// A plan of statements for a database server.
+    pub fn statements(done: Verdict, failure: impl Into<String>) -> Plan {
+        Plan { wording: Wording::Statements, ..Plan::new(done) }.or(failure)
     }
 
     /// A plan to run one command, and how it ends.

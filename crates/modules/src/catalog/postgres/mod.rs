@@ -12,6 +12,7 @@ mod quote;
 mod role;
 mod states;
 
+pub use client::PostgresServer;
 pub use functions::FUNCTIONS;
 pub use states::{
     DATABASE_STATES, EXTENSION_STATES, GROUP_STATES, LANGUAGE_STATES, PRIVILEGES_STATES, SCHEMA_STATES,

@@ -6,9 +6,8 @@ use rocksalt_macros::state;
 use super::super::client::{MysqlConnection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
-use crate::catalog::Plan;
-use crate::machine::{Probe, System};
+use super::{Decision, State, Step, Touches, Verdict, decided, touches};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that a database is there.
@@ -37,12 +36,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: MysqlPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -51,7 +45,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         for name in [&self.character_set, &self.collate].into_iter().flatten() {
             sound(name)?;
         }
@@ -200,12 +194,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: MysqlPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -214,7 +203,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let name = &self.name;
         let server = self.connection.server(machine)?;
         let decision = match find(machine, &server, name)? {

@@ -8,10 +8,9 @@ use super::super::client::{MysqlConnection, MysqlFailure, MysqlServer};
 use super::super::privileges::{self, Grant, HeldPrivileges, MysqlObject, Privilege};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad};
-use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
-use crate::catalog::Plan;
+use super::{Decision, State, Step, Touches, Verdict, decided, touches};
 use crate::catalog::file::Flag;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that a user has privileges.
@@ -57,12 +56,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: MysqlPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -71,7 +65,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let Present { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
         let object = MysqlObject::wanted(database, self.escape.0)?;
@@ -199,12 +193,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: MysqlPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -213,7 +202,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let Absent { name, grant, database, user, host, .. } = self;
         let wanted = privileges::wanted(grant)?;
         let object = MysqlObject::wanted(database, self.escape.0)?;

@@ -9,41 +9,19 @@ pub use database::{OWN, find, sound};
 pub use grants::{lines, list, required, revokes};
 pub use user::native;
 
-use serde::{Deserialize, Serialize};
-
 use super::super::state;
 use super::client::MysqlServer;
-use super::sql::SqlPlan;
+use super::sql::{SqlPlan, SqlServer};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
 use crate::Result;
-use crate::machine::System;
 
 pub const DATABASE_STATES: &[StateEntry] = &[state::<database::Absent>(), state::<database::Present>()];
 pub const GRANTS_STATES: &[StateEntry] = &[state::<grants::Absent>(), state::<grants::Present>()];
 pub const QUERY_STATES: &[StateEntry] = &[state::<query::Run>(), state::<query::RunFile>()];
 pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::Present>()];
 
-/// A plan, and the server that it is for.
-#[derive(Serialize, Deserialize)]
-pub struct MysqlPlan {
-    server: MysqlServer,
-    plan: SqlPlan,
-    secrets: Vec<String>,
-}
-
-impl MysqlPlan {
-    fn carry_out(self, machine: &dyn System) -> Result<Verdict> {
-        let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
-        let tell = |statement: &str| match self.server.tell(machine, statement, &secrets) {
-            Ok(_) => Ok(Ok(())),
-            Err(failure) => Ok(Err(failure.reason()?)),
-        };
-        self.plan.carry_out(machine, &tell)
-    }
-}
-
 /// A state's decision, with what is odd about its arguments.
-fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision<MysqlPlan>> {
+fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision> {
     let warned = |mut verdict: Verdict| {
         verdict.warnings.extend(server.strange.iter().cloned());
         verdict
@@ -52,8 +30,8 @@ fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) 
         Decision::Settled(verdict) => Decision::Settled(warned(verdict)),
         Decision::Change(mut plan, verdict) => {
             plan.done = warned(plan.done);
-            let secrets = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-            Decision::Change(MysqlPlan { server: server.clone(), plan, secrets }, warned(verdict))
+            let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
+            Decision::Change(plan.on(&SqlServer::Mysql(server.clone()), &secrets), warned(verdict))
         }
     })
 }

@@ -6,11 +6,10 @@ use super::super::account::{self, AccountLogin, NATIVE, ServerVersion};
 use super::super::client::{MysqlConnection, MysqlServer};
 use super::super::quote;
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, MysqlPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
-use crate::catalog::Plan;
 use crate::catalog::file::Flag;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that a user is there, and logs in as requested.
 ///
@@ -54,12 +53,7 @@ pub fn native() -> String {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine, step))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: MysqlPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine, step))
     }
 
     fn touches(&self) -> Touches {
@@ -68,7 +62,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<MysqlPlan>> {
+    fn look(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let login = AccountLogin::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
         if login == AccountLogin::Nothing && !self.allow_passwordless {
             return settled(Verdict::bad(
@@ -184,12 +178,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: MysqlPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -198,7 +187,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<MysqlPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let (name, host) = (&self.name, &self.host);
         let server = self.connection.server(machine)?;
         let decision = match account::find(machine, &server, name, host)? {

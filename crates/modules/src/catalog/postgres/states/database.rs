@@ -6,10 +6,9 @@ use rocksalt_macros::state;
 use super::super::client::{PostgresServer, StateConnection};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
-use crate::catalog::Plan;
+use super::{Decision, State, Step, Touches, Verdict, decided, touches};
 use crate::catalog::file::Flag;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 use crate::{Error, Result};
 
 /// Makes sure that a database is there.
@@ -45,12 +44,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -59,7 +53,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
         let encoding = |text: &str| text.to_lowercase().replace(['-', '_'], "");
@@ -178,12 +172,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -192,7 +181,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {

@@ -7,11 +7,10 @@ use super::super::client::StateConnection;
 use super::super::quote::identifier;
 use super::super::role::{self, RoleSpec};
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, role_decision, touches};
+use super::{Decision, State, Step, Touches, Verdict, decided, role_decision, touches};
 use crate::Result;
-use crate::catalog::Plan;
 use crate::catalog::file::Flag;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that a group is there.
 ///
@@ -51,12 +50,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -65,7 +59,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
         let found = role::find(machine, &server, name, !self.refresh_password.0 && self.password.is_some())?;
@@ -102,12 +96,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -116,7 +105,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
         if role::find(machine, &server, name, false)?.is_none() {

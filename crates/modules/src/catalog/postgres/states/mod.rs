@@ -16,15 +16,14 @@ pub use schema::find as schemas;
 pub use tablespace::find as tablespaces;
 
 use rocksalt_core::Map;
-use serde::{Deserialize, Serialize};
 
 use super::super::state;
 use super::client::PostgresServer;
 use super::role::RoleSpec;
-use super::sql::{SqlPlan, settled};
+use super::sql::{SqlPlan, SqlServer, settled};
 use super::{Decision, State, StateEntry, Step, Thing, Touches, Verdict};
 use crate::Result;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 pub const DATABASE_STATES: &[StateEntry] = &[state::<database::Absent>(), state::<database::Present>()];
 pub const EXTENSION_STATES: &[StateEntry] = &[state::<extension::Absent>(), state::<extension::Present>()];
@@ -35,27 +34,8 @@ pub const SCHEMA_STATES: &[StateEntry] = &[state::<schema::Absent>(), state::<sc
 pub const TABLESPACE_STATES: &[StateEntry] = &[state::<tablespace::Absent>(), state::<tablespace::Present>()];
 pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::Present>()];
 
-/// A plan, and the server that it is for.
-#[derive(Serialize, Deserialize)]
-pub struct PostgresPlan {
-    server: PostgresServer,
-    plan: SqlPlan,
-    secrets: Vec<String>,
-}
-
-impl PostgresPlan {
-    fn carry_out(self, machine: &dyn System) -> Result<Verdict> {
-        let secrets: Vec<&str> = self.secrets.iter().map(String::as_str).collect();
-        self.plan.carry_out(machine, &|statement: &str| self.server.tell(machine, &format!("{statement};"), &secrets))
-    }
-}
-
-fn decided(
-    server: &PostgresServer,
-    decision: Decision<SqlPlan>,
-    secrets: Vec<String>,
-) -> Result<Decision<PostgresPlan>> {
-    Ok(decision.map(|plan| PostgresPlan { server: server.clone(), plan, secrets }))
+fn decided(server: &PostgresServer, decision: Decision<SqlPlan>, secrets: Vec<String>) -> Result<Decision> {
+    Ok(decision.map(|plan| plan.on(&SqlServer::Postgres(server.clone()), &secrets)))
 }
 
 /// What is to be done about a role: users and groups differ only in what they are called, and in who logs in.
@@ -67,7 +47,7 @@ fn role_decision(
     login: bool,
     request: &RoleSpec<'_>,
     found: Option<Map>,
-) -> Result<Decision<PostgresPlan>> {
+) -> Result<Decision> {
     let title = if kind == "user" { "User" } else { "Group" };
     let (mode, difference) = match &found {
         None => ("create", request.create(machine, &server, name, login)?),

@@ -6,10 +6,9 @@ use rocksalt_macros::state;
 use super::super::client::{PostgresServer, StateConnection};
 use super::super::quote::{identifier, literal};
 use super::super::sql::{SqlPlan, or_bad, settled};
-use super::{Decision, PostgresPlan, State, Step, Touches, Verdict, decided, touches};
+use super::{Decision, State, Step, Touches, Verdict, decided, touches};
 use crate::Result;
-use crate::catalog::Plan;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that a schema is in a database.
 ///
@@ -34,12 +33,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -48,7 +42,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);
@@ -109,12 +103,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -123,7 +112,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let (name, dbname) = (&self.name, &self.dbname);
         let server = server.on(dbname);

@@ -7,10 +7,9 @@ use super::super::client::{PostgresServer, StateConnection};
 use super::super::csv;
 use super::super::quote::{identifier, literal, word};
 use super::super::sql::{SqlPlan, or_bad, settled, text};
-use super::{Decision, PostgresPlan, State, Step, Thing, Touches, Verdict, decided, touches};
+use super::{Decision, State, Step, Thing, Touches, Verdict, decided, touches};
 use crate::Result;
-use crate::catalog::Plan;
-use crate::machine::{Probe, System};
+use crate::machine::Probe;
 
 /// Makes sure that a tablespace is there.
 ///
@@ -39,12 +38,7 @@ pub struct Present {
 
 impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -54,7 +48,7 @@ impl State for Present {
 }
 
 impl Present {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let (name, quoted) = (&self.name, identifier(&self.name));
         let mut options = Vec::new();
@@ -142,12 +136,7 @@ pub struct Absent {
 
 impl State for Absent {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
-        or_bad(self.look(machine))?.into_plan()
-    }
-
-    fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
-        let plan: PostgresPlan = plan.into_own()?;
-        plan.carry_out(machine)
+        or_bad(self.look(machine))
     }
 
     fn touches(&self) -> Touches {
@@ -156,7 +145,7 @@ impl State for Absent {
 }
 
 impl Absent {
-    fn look(&self, machine: &dyn Probe) -> Result<Decision<PostgresPlan>> {
+    fn look(&self, machine: &dyn Probe) -> Result<Decision> {
         let server = self.connection.server(machine)?;
         let name = &self.name;
         if find(machine, &server, Some(name))?.is_empty() {
