@@ -1,4 +1,4 @@
-//! The throw-away hosts themselves, looked at with the system's ssh. Skipped, with a reason, without root.
+//! Tests the throw-away hosts with the system's ssh. Without root they are skipped, with a reason.
 
 use std::io::Read;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn processes_of_a_host_are_found_by_program_and_killed() {
     let host = bed.host(1).expect("it's there");
     host.run("cp /bin/sleep /var/tmp/odd-name; exec 9</var/tmp/odd-name; /proc/self/fd/9 600 >/dev/null 2>&1 &")
         .expect("it starts");
-    // Not a child of the host's first process until the shell that started it has ended.
+    // The process becomes a child of the host's first process when the shell that started it has exited.
     let end = Instant::now() + Duration::from_secs(5);
     while host.processes("odd-name").is_empty() && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(5));
@@ -187,7 +187,7 @@ fn disks_and_shells_are_as_odd_as_the_quirk_says() {
 fn a_busy_sshd_refuses_some() {
     let Some(bed) = Bed::start_or_skip(&[Spec::debian().with(Quirk::FewStartups)]) else { return };
     let address = bed.hosts()[0].addresses().pop().expect("it has many");
-    // Five that never say who they are; their end is the end of stdin.
+    // Opens five connections that never send a banner; they last until stdin ends.
     let hold = format!("for i in 1 2 3 4 5; do exec {{fd}}<>/dev/tcp/{address}/22; read -u $fd; done; echo held; cat");
     let mut holder = bed.command("bash");
     holder.args(["-c", &hold]).stdin(Stdio::piped()).stdout(Stdio::piped());
