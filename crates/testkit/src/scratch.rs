@@ -342,7 +342,7 @@ mod tests {
         let scratch = Scratch::new().expect("a scratch");
         let error = shell(&scratch, "sleep 60 & echo done").finish();
         assert!(matches!(error, Err(Error::OutputHeldOpen { .. })), "{error:?}");
-        shell(&scratch, "sleep 60 >/dev/null 2>&1 & echo done").finish().expect("it lets go of its output");
+        shell(&scratch, "sleep 60 >/dev/null 2>&1 & echo done").finish().expect("it closes its output");
         let left = scratch.processes();
         assert_eq!(left.len(), 2, "{left:?}");
         drop(scratch);

@@ -19,7 +19,7 @@ pub fn prepare(kind: HostKind, packages: &[String]) -> Result<PathBuf, Error> {
     // The names become arguments of apt, so none may look like an option.
     let odd = |name: &&String| !name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if let Some(name) = packages.iter().find(odd) {
-        return Err(Error::Unsupported(format!("{name:?} is no name of a package")));
+        return Err(Error::Unsupported(format!("{name:?} is not the name of a package")));
     }
     let mut names = packages.to_vec();
     names.sort();
