@@ -9,8 +9,8 @@ pub trait TemplateLoader {
     /// Loads the template `name` for the template `parent`; `None` if it doesn't exist, an error if it can't be read.
     fn load(&self, name: &str, parent: Option<&str>) -> Result<Option<LoadedTemplate>, String>;
 
-    /// Variables for a template that was just loaded and is imported without context, in place of the importer's. With
-    /// `None`, it gets those of its own place.
+    /// The variables that name the place of the template that was just loaded (`tplfile` and so on), if it is imported
+    /// without context. With `None` they are derived from its name.
     fn variables(&self) -> Option<Vec<(&'static str, Value)>> {
         None
     }

@@ -231,7 +231,7 @@ fn is_timestamp(text: &str) -> bool {
     long_timestamp(&text[5..]).is_some()
 }
 
-/// Parses the part after the year of `2001-12-14t21:59:43.10-05:00`; `None` if it is no timestamp.
+/// Parses the part after the year of `2001-12-14t21:59:43.10-05:00`; `None` if it isn't a timestamp.
 fn long_timestamp(text: &str) -> Option<()> {
     fn number(text: &str, shortest: usize, longest: usize) -> Option<&str> {
         let length = text.bytes().take_while(u8::is_ascii_digit).count().min(longest);
