@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Records what real Salt answers to the cases in e2e/cases, in the files themselves.
+"""Records real Salt's answers to the cases in e2e/cases, in the files themselves.
 
     record.py --salt VENV --testbed PROGRAM [--jobs N] [NOUN | NOUN/NAME ...]      all if none is named
 
-Every case (but those with `as_salt: no ...`) gets a throw-away host of its own, with `python3` added to its
+Every case (except those with `as_salt: no ...`) runs on its own throw-away host, with `python3` added to its
 packages, and Salt's virtual environment mounted read-only. There `salt-call --local state.apply` runs as a
-dry run, for real, and again; the answers become `test`, `apply` and `again`. All else in the file stays as it is
-written: comments, order, other keys. What is `<any>` or `{matches: ...}` in the file stays so where it fits.
+dry run, for real, and again; the answers become `test`, `apply` and `again`. Everything else in the file stays
+unchanged: comments, order, other keys. A value `<any>` or `{matches: ...}` in the file stays if it matches.
 
-Where Salt's dry run gives other changes than its run, `changes` is left out of `test` (the runner then wants
+If Salt's dry run reports other changes than its run, `changes` is left out of `test` (the runner then expects
 those of the run), unless the case is `unpredictable`.
 
 Needs PyYAML, and Salt for the Python of Debian's python3.

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A whole project by real Salt and by Rocksalt, on two machines that are alike: every difference is printed.
+"""Applies a project with real Salt and with Rocksalt on two equal machines, and prints every difference.
 
     side_by_side.py --salt VENV --target DIR [--project examples/webserver] [--mode ansible]
 
-Two hosts with systemd (and Python, for Salt), with the packages that the project installs in a repository of their
-network. On the first `salt-call --local state.apply` runs, on the second `rocksalt apply`: a dry run, a run, a second
-run. Compared are the order, result, comment and changes of all steps, and at the end the machines: files with mode,
-owner and hash, accounts, packages, services, crontab, rules of the firewall. Exit code 1 if a run or a machine differs;
-differences of the dry runs are printed only (ours foretells changes where Salt's says nothing).
+It starts two hosts with systemd (and Python, for Salt), and a repository in their network with the packages that the
+project installs. `salt-call --local state.apply` runs on the first host, `rocksalt apply` on the second: a dry run, a
+run, a second run. It compares the order, result, comment and changes of all steps, and at the end the machines: files
+with mode, owner and hash, accounts, packages, services, crontab, firewall rules. The exit code is 1 if a run or a
+machine differs; differences of dry runs are only printed (ours predicts changes where Salt's reports none).
 
 DIR is cargo's target directory with `debug/rocksalt` and `debug/rocksalt-testbed`. Agents: ROCKSALT_AGENTS.
 """
@@ -24,7 +24,7 @@ import record
 
 PACKAGES = ["cron", "logrotate", "nftables", "nginx", "procps"]
 UNITS = "cron nginx nftables status"
-# Not what is random, has the time in it, or is told of the host's own name and keys.
+# Left out is what is random, contains the time, or depends on the host's own name and keys.
 APART = r"\( -path /etc/machine-id -o -path /etc/ssh -o -path /etc/hosts -o -name '*-' -o -path '/etc/*shadow' \) -prune -o"
 PLACES = "/etc /home /usr/local /var/www /var/backups /usr/share/keyrings"
 LOOK = """
@@ -108,7 +108,7 @@ def compare(salt, ours):
     for name in (name for name in salt if name in ours):
         for key in ("result", "comment", "changes"):
             theirs, own = salt[name].get(key), ours[name].get(key)
-            # The number of a process is never the same.
+            # The process id always differs.
             if isinstance(theirs, dict) and isinstance(own, dict) and "pid" in theirs and "pid" in own:
                 theirs, own = {**theirs, "pid": 0}, {**own, "pid": 0}
             if theirs != own:

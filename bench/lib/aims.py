@@ -1,4 +1,4 @@
-"""What we have promised ourselves, judged by the numbers of the same run."""
+"""The project's performance aims, judged by the numbers of the same run."""
 import dataclasses
 
 from workloads.compile_states import FIRST, SIZES
@@ -8,7 +8,7 @@ PASS, FAIL, UNKNOWN = "pass", "FAIL", "not measured"
 
 @dataclasses.dataclass(frozen=True)
 class Aim:
-    """A limit on one cell of ours: as a ratio to a peer's same cell, or to ours of phase `than`, or absolute."""
+    """A limit on one of our cells: relative to a peer's same cell or to our own cell of phase `than`, or absolute."""
 
     title: str
     workload: str
@@ -17,13 +17,13 @@ class Aim:
     peer: str
     limit: float
     than: str = None
-    goal: float = None  # what we would like beyond the limit
+    goal: float = None  # the desired value beyond the limit
     field: str = "wall"  # or "memory"
     unit: str = ""
     scale: float = 1  # shown value = measured value * scale
 
     def judge(self, cells, ours):
-        """(verdict, by the medians, by the minima); the verdict is by the medians."""
+        """Returns (verdict, value by the medians, value by the minima); the verdict is by the medians."""
         cell = cells.get((self.workload, self.phase, self.hosts, ours))
         if cell is None:
             return UNKNOWN, None, None
@@ -38,7 +38,7 @@ class Aim:
             median, minimum = cell.wall_median / base.wall_median, cell.wall_min / base.wall_min
         else:
             median, minimum = cell.wall_median * self.scale, cell.wall_min * self.scale
-        # An absolute limit is "under", a ratio is "at most".
+        # An absolute limit is strict, a ratio may be equal to its limit.
         holds = median <= self.limit if self._is_ratio() else median < self.limit
         if not holds:
             return FAIL, median, minimum
@@ -71,7 +71,7 @@ def _memory(title, workload, phase):
 AIMS = [
     Aim("ping cold, 100 hosts", "ping", "cold", 100, "openssh-curve25519", 1.0, goal=0.7),
     Aim("ping cold, 1 host", "ping", "cold", 1, "openssh-curve25519", 0.5),
-    # The same limits where the agent is there already, as it is after the first contact.
+    # The same limits with the agent already on the host, as after the first contact.
     Aim("ping reconnect, 100 hosts", "ping", "reconnect", 100, "openssh-curve25519", 1.0, goal=0.7),
     Aim("ping reconnect, 1 host", "ping", "reconnect", 1, "openssh-curve25519", 0.5),
     Aim("ping warm, 100 hosts", "ping", "warm", 100, "openssh-controlmaster", 0.1),
@@ -94,7 +94,7 @@ AIMS = [
     Aim("apply 110 states again, warm, 1 host", "apply", "warm-second", 1, "openssh-controlmaster", 1.5),
     Aim("apply 110 states again, warm, 10 hosts", "apply", "warm-second", 10, "openssh-controlmaster", 1.5),
     Aim("apply 110 states again, warm, 50 hosts", "apply", "warm-second", 50, "openssh-controlmaster", 1.5),
-    # At best the chain's time over that of all steps: 5 of 25.
+    # The best possible ratio is the chain's time over that of all steps: 5 of 25.
     Aim("independent slow steps overlap, justdoit", "overlap", "justdoit", 0, None, 0.35, than="ansible"),
     Aim("independent slow steps overlap, genius", "overlap", "genius", 0, None, 0.35, than="ansible"),
     Aim("five web servers from nothing, genius", "web-server", "genius", 0, None, 1.0, than="ansible", goal=0.8),

@@ -27,7 +27,7 @@ def main(arguments):
     if options.render:
         with open(options.render) as file:
             return finish(options, *read_records(file))
-    # Being ended by somebody is like Ctrl-C: the hosts are taken down, and the report is about what there is.
+    # SIGTERM is handled like Ctrl-C: the hosts are stopped, and the report covers what was measured so far.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.makedirs(places.SCRATCH, mode=0o700, exist_ok=True)
     with open(os.path.join(places.SCRATCH, "lock"), "w") as lock:
@@ -175,7 +175,7 @@ def read_records(file):
 
 
 def finish(options, facts, records):
-    """Prints and writes the report; the exit code."""
+    """Prints and writes the report; returns the exit code."""
     text = report.render(facts, records, all_workloads())
     print(text)
     if options.write:
@@ -190,7 +190,7 @@ def finish(options, facts, records):
 
 
 class Hosts:
-    """Uses the hosts that are up; starts them if there are none, and then also ends them."""
+    """Uses the running hosts; if there are none, starts them and also stops them at the end."""
 
     def __init__(self, count):
         self.count = count
@@ -212,7 +212,7 @@ class Hosts:
 
 
 class Scratch:
-    """A folder for this run only, so that no setting or cache of an earlier one is found."""
+    """Creates a folder for this run only, so that no setting or cache of an earlier one is used."""
 
     def __enter__(self):
         self.path = tempfile.mkdtemp(dir=places.SCRATCH, prefix="r")

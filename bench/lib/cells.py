@@ -1,16 +1,16 @@
-"""Many runs of one thing become one cell: minimum, median, and how far to trust them."""
+"""Summarizes the runs of one measurement in a cell: minimum, median, and their reliability."""
 import dataclasses
 import statistics
 
-# A run counts as undisturbed when everything else on the machine took less than this share of its CPU.
+# A run is undisturbed if everything else on the machine used less than this share of its CPU.
 CALM = 0.12
 
 
 @dataclasses.dataclass
 class Cell:
-    runs: int  # good ones
+    runs: int  # successful ones
     failures: list  # the reasons of the others
-    calm: bool  # False: no run was undisturbed
+    calm: bool  # False if every run was disturbed
     wall_min: float = None
     wall_median: float = None
     controller_cpu: float = None
@@ -25,7 +25,7 @@ class Cell:
 
 
 def cells(records):
-    """{(workload, phase, hosts, peer): Cell}, in the order in which they were first measured."""
+    """Returns {(workload, phase, hosts, peer): Cell}, in the order in which they were first measured."""
     groups = {}
     for record in records:
         key = (record["workload"], record["phase"], record["hosts"], record["peer"])

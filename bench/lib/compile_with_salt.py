@@ -1,4 +1,4 @@
-"""Salt's compiler alone, in one process: `python compile_with_salt.py CONFIG_DIR SLS TIMES`, with Salt's own Python."""
+"""Times Salt's compiler in one process, with Salt's own Python: `compile_with_salt.py CONFIG_DIR SLS TIMES`."""
 import json
 import os
 import sys
@@ -13,7 +13,7 @@ def main(folder, sls, times):
     options = salt.config.minion_config(os.path.join(folder, "minion"))
     options["grains"] = salt.loader.grains(options)
     for _ in range(times):
-        # A new one each time, for it remembers what it has rendered; its loading of modules and pillar isn't counted.
+        # A new state object each time, since it caches what it rendered; loading modules and pillar isn't counted.
         with salt.state.HighState(options) as state:
             started = time.perf_counter()
             high, errors = state.render_highstate({"base": [sls]})

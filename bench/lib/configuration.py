@@ -1,4 +1,4 @@
-"""What `apply` brings about on each host: 100 files with contents of their own, and 10 commands that run once."""
+"""The configuration that `apply` creates on each host: 100 files with different contents, 10 commands that run once."""
 import os
 
 import hosts as testbed
@@ -17,7 +17,7 @@ def file_name(number):
 
 
 def contents(id, number):
-    """The host's name is in it, so that no two hosts have the same file."""
+    """Contains the host's name, so that no two hosts have the same file."""
     return f"host = {id}\nfile = {number}\nvalue = {number * number}\n"
 
 
@@ -30,7 +30,7 @@ def command_name(number):
 
 
 def prove(host):
-    """Raises Failure unless all is on the host as it should be; gives what a run without changes must leave alone."""
+    """Raises Failure unless the host is configured completely; returns what a run without changes must not touch."""
     stamps = {}
     for number in range(1, FILES + 1):
         name = file_name(number)

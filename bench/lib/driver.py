@@ -1,4 +1,4 @@
-"""The order of measuring: workload, number of hosts, repeat, and within each repeat all tools in turn."""
+"""The order of measurements: workload, number of hosts, repeat, and within each repeat all tools in turn."""
 import dataclasses
 import subprocess
 import time
@@ -11,24 +11,24 @@ from peers import Failure
 class Plan:
     workloads: list
     peers: list
-    hosts: list  # all that are up
+    hosts: list  # all running hosts
     host_counts: list
     repeats: int
-    seconds_per_cell: float  # no more repeats of a tool's cell that has taken so long
+    seconds_per_cell: float  # a cell that has taken longer gets no more repeats
     calm: float  # wait while a larger share of the CPU is busy
-    patience: float  # but not longer than so many seconds
+    patience: float  # but no longer than this, in seconds
 
 
 def run(plan, meter, note):
-    """Measures all of the plan. Each record, a dict, is given to `note` as soon as it's there."""
+    """Measures the whole plan. Each record, a dict, is passed to `note` immediately."""
     spent, hopeless = {}, set()
     for workload in plan.workloads:
         for count in workload.host_counts if workload.host_counts is not None else plan.host_counts:
             if count and count not in plan.host_counts:
                 continue
             for repeat in range(plan.repeats):
-                # Interleaved, so that what disturbs the machine falls on all alike; rotated, so that nobody is
-                # always the one to follow the same other.
+                # Interleaved, so that disturbances of the machine affect all tools alike; rotated, so that no tool
+                # always follows the same other one.
                 for peer in plan.peers[repeat % len(plan.peers) :] + plan.peers[: repeat % len(plan.peers)]:
                     cell = (workload.name, count, peer.name)
                     if spent.get(cell, 0) > plan.seconds_per_cell or (workload.name, peer.name) in hopeless:
@@ -37,13 +37,13 @@ def run(plan, meter, note):
                     for record in _turn(plan, meter, workload, peer, plan.hosts[:count], repeat):
                         note(record)
                         if record.get("timed_out"):
-                            # More hosts would only take longer.
+                            # A run with more hosts would only take longer.
                             hopeless.add((workload.name, peer.name))
                     spent[cell] = spent.get(cell, 0) + time.monotonic() - started
 
 
 def _turn(plan, meter, workload, peer, hosts, repeat):
-    """One tool's turn: all phases of the workload, and then its connections are closed."""
+    """Runs one tool's turn: all phases of the workload. Then its connections are closed."""
     try:
         for phase in workload.phases:
             if phase in peer.skipped_phases:
@@ -67,7 +67,7 @@ def _turn(plan, meter, workload, peer, hosts, repeat):
                 record["output"] = measurement.output[-2000:] if failure else ""
                 yield record
     finally:
-        # Nothing of this tool may weigh on the next one: what won't close is ended.
+        # The tool must not affect the next one: processes that remain after closing are killed.
         try:
             if hosts:
                 peer.close(hosts)
@@ -86,7 +86,7 @@ def _prepare(meter, workload, peer, hosts, phase):
 
 
 def _failure(workload, peer, hosts, phase, measurement):
-    """Why the run does not count, or None."""
+    """Returns why the run doesn't count, or None."""
     if measurement.timed_out:
         return "timed out"
     if measurement.exit_code != 0:

@@ -1,4 +1,4 @@
-"""The throw-away hosts: real sshds on loopback addresses, each host with a folder of its own."""
+"""The throw-away hosts: real sshds on loopback addresses, with a folder for each host."""
 import dataclasses
 import os
 import shutil
@@ -23,21 +23,21 @@ SSH_CONFIG = os.path.join(ROOT, "ssh_config")
 
 
 class HostsError(Exception):
-    """The hosts can't be started or used; the text says why and what to do."""
+    """The hosts can't be started or used; the text has the reason and a remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    id: str  # its address: every tool can use that as a name
+    id: str  # its address, which every tool accepts as a name
 
     @property
     def folder(self):
-        """The only place where a tool may leave something of this host's: the file system is shared by all hosts."""
+        """The only folder where a tool may leave files of this host: all hosts share the file system."""
         return os.path.join(FOLDERS, self.id)
 
     @property
     def home(self):
-        """Its root's own: tools keep there what is one's for a machine, such as the lock of a run of states."""
+        """The home of this host's root. Tools keep per-machine files there, such as the lock of a run of states."""
         return os.path.join(HOMES, self.id)
 
 
@@ -46,7 +46,7 @@ def host(number):
 
 
 def fleet():
-    """The hosts that are up."""
+    """Returns the running hosts."""
     if not sshd_pids():
         return []
     return [host(number + 1) for number in range(len(os.listdir(FOLDERS)))]
@@ -92,7 +92,7 @@ def up(count):
 
 
 def down():
-    """Ends the sshds and their sessions, each by its id, and removes all that the hosts held."""
+    """Kills the sshds and their sessions, each by its id, and removes all files of the hosts."""
     pids = processes.tree(sshd_pids())
     for sign in (signal.SIGTERM, signal.SIGKILL):
         for pid in pids:
@@ -136,8 +136,7 @@ def _write_ssh_config():
 
 
 def _write_passwd():
-    """No start-up file of this machine's root slows the logins: root's home is empty, and that of each host is another
-    one (`_homes`)."""
+    """Gives root an empty home, so that no start-up file slows the logins. Each host's HOME is set by `_homes`."""
     lines = []
     with open("/etc/passwd") as file:
         for line in file:
@@ -149,7 +148,7 @@ def _write_passwd():
 
 
 def _homes(hosts):
-    """One sshd serves several hosts; by the address that was called it knows whose session it is."""
+    """Sets HOME for each address: one sshd serves several hosts and recognises them by the address that was called."""
     return "".join(f"Match LocalAddress {one.id}\n  SetEnv HOME={one.home}\n" for one in hosts)
 
 
@@ -175,7 +174,7 @@ Subsystem sftp internal-sftp
 LogLevel ERROR
 {_homes(hosts)}""",
     )
-    # A mount namespace of its own for the other passwd, and an empty environment, so that nothing of ours is inherited.
+    # The mount namespace isolates the other passwd, and the empty environment keeps our variables out.
     script = 'mount --bind "$1" /etc/passwd && exec "$2" -f "$3" -E "$4"'
     arguments = [os.path.join(ROOT, "passwd"), sshd, config, os.path.join(ROOT, f"sshd{number}.log")]
     subprocess.run(

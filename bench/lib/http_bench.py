@@ -23,7 +23,7 @@ LOAD = "examples/load"  # beside our program, as `make bench` builds it
 
 
 def main(arguments):
-    # Who is told to end ends what it has started, too.
+    # On SIGTERM, the processes that we started are stopped too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parse(arguments)
     if options.install:
@@ -77,18 +77,18 @@ def parse(arguments):
 def measure(servers, load, options, records):
     for server in servers:
         server.login()
-    # The list first: both have as many jobs then, and not whatever each managed to run before.
+    # The list is measured first, so that both servers have the same number of jobs.
     for server in servers:
         fill(server, load, options.jobs)
     for connections in (1, 16):
         turns(servers, load, options, records, "jobs.list_jobs", connections, lambda server: server.list_jobs())
     for connections in (1, 16):
         turns(servers, load, options, records, "run test.ping", connections, lambda server: server.ping())
-        # A user may have 50,000 tokens at a time.
+        # A user may have at most 50,000 tokens.
         most = 20_000 // options.rounds // connections
         turns(servers, load, options, records, "login", connections, lambda server: server.login_request(), most)
     for server in servers:
-        # salt-api stops at its number of threads, and answers nothing else meanwhile: what it can do is shown as well.
+        # salt-api hangs at its number of threads, so the largest number that it can serve is measured too.
         for listeners in sorted({min(server.most_listeners, options.listeners), options.listeners}):
             note(records, server, "events", listeners, listen(server, load, listeners))
             server.restart_if_stuck()
@@ -96,7 +96,7 @@ def measure(servers, load, options, records):
 
 
 def turns(servers, load, options, records, what, connections, request, most=None):
-    """The servers take turns within each round, and the order rotates."""
+    """Measures the servers in turn within each round; the order rotates."""
     for round in range(options.rounds):
         for server in servers[round % len(servers) :] + servers[: round % len(servers)]:
             result = requests(load, server, request(server), connections, options.seconds, most)
@@ -104,7 +104,7 @@ def turns(servers, load, options, records, what, connections, request, most=None
 
 
 def requests(load, server, request, connections, seconds, most=None):
-    """For so many seconds, or until each connection has asked so often."""
+    """Runs for this number of seconds, or until each connection has sent `most` requests."""
     words = [load, "requests", server.url, request["path"], "--connections", str(connections), "--seconds", str(seconds)]
     words += ["--most", str(most)] if most else []
     for name in ("method", "body", "expect"):
@@ -138,7 +138,7 @@ def note(records, server, what, size, result):
 
 
 def fill(server, load, count):
-    """Until there are so many jobs in the list."""
+    """Starts jobs until the list has this many."""
     say(f"{server.name}: {count} jobs for the list")
     for _ in range(1000):
         there = server.count_jobs()
@@ -150,7 +150,7 @@ def fill(server, load, count):
 
 
 def memory(server, load, options, records):
-    """The resident size over many jobs: after the first tenth it must not grow with them."""
+    """Measures the resident size over many jobs: after the first tenth it must not grow with them."""
     done, sizes = 0, []
     while done < options.memory_jobs:
         result = requests(load, server, server.ping(), 16, 2)
@@ -158,7 +158,7 @@ def memory(server, load, options, records):
             raise ServerError(f"{server.name}: no jobs are done: {result['error']}")
         done += result["requests"]
         sizes.append((done, result["memory"]))
-    # The caches of what is kept in memory are full then.
+    # By then, the in-memory caches are full.
     first = next(size for count, size in sizes if count >= options.memory_jobs / 10)
     time.sleep(1)
     last = processes.resident_bytes(processes.tree(server.pids()))

@@ -40,7 +40,7 @@ def render(facts, records):
 
 
 def cells(records):
-    """By what, connections and server."""
+    """Groups the records by measurement, connections and server."""
     found = {}
     for one in records:
         if "rate" in one:
@@ -63,7 +63,7 @@ def cell(rounds):
 
 
 def aims(records):
-    """(what, limit, what it is here, verdict)"""
+    """Returns (aim, limit, measured value, verdict) for each aim."""
     table = cells(records)
     for what in ("run test.ping", "jobs.list_jobs", "login"):
         for size in (1, 16):

@@ -1,4 +1,4 @@
-"""The servers that `bench/http` asks: ours with two targets over SSH, and salt-api with a master and two minions."""
+"""The servers that `bench/http` measures: ours with two targets over SSH, salt-api with a master and two minions."""
 import json
 import os
 import re
@@ -18,11 +18,11 @@ RIGHTS = [".*", "@runner", "@wheel", "@jobs"]
 
 
 class ServerError(Exception):
-    """A server can't be started, or doesn't answer as it should."""
+    """A server can't be started, or doesn't answer as expected."""
 
 
 class Server:
-    """What is asked is the same for both: Salt's API."""
+    """The requests are the same for both servers: Salt's API."""
 
     name = ""
     most_listeners = 1000
@@ -86,7 +86,7 @@ class Server:
         return {"username": USER, "password": PASSWORD, "eauth": self.eauth}
 
     def login(self):
-        # One for each: salt-api's sessions are no tokens of Salt's.
+        # Two logins are needed: salt-api's sessions aren't tokens of Salt.
         self.session = self.ask("/login", self.credentials())["return"][0]["token"]
         self.token = self.ask("/token", self.credentials())[0]["token"]
 
@@ -94,7 +94,7 @@ class Server:
         return {"path": "/run", "method": "POST", "headers": JSON, "body": json.dumps([{"token": self.token, **fields}])}
 
     def ping(self):
-        # As many as are asked have answered.
+        # Each target must have answered.
         return {**self.chunk(client="local", tgt="*", fun="test.ping"), "expect": "true"}
 
     def start_job(self):
@@ -172,7 +172,7 @@ class SaltApi(Server):
     name = "salt-api"
     eauth = "auto"
     most_listeners = 90  # it has 100 threads, and each listener takes one
-    # What `install.install` wants to know.
+    # These attributes are for `install.install`.
     packages = ("python3", "python3-venv")
     venv = "salt-api"
     requirements = ("salt", "cherrypy")
@@ -214,7 +214,7 @@ class SaltApi(Server):
         return self.ask("/run", json.loads(self.ping()["body"]))["return"][0] == {"one": True, "two": True}
 
     def restart_if_stuck(self):
-        """After more listeners than it has threads it answers nobody for a long time."""
+        """After more listeners than it has threads, the server doesn't answer for a long time."""
         os.killpg(self.api.pid, signal.SIGKILL)
         self.api.wait()
         self.started.remove(self.api)

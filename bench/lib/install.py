@@ -48,6 +48,6 @@ def _environment(name, requirements):
     pip = [os.path.join(folder, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "--upgrade"]
     if subprocess.run([*pip, *requirements]).returncode != 0:
         sys.exit(f"bench/peers: pip could not install {' '.join(requirements)}; the text above says why")
-    # Else the first measured start would compile the sources.
+    # Otherwise the first measured start would compile the sources.
     compiled = [os.path.join(folder, "bin", "python"), "-m", "compileall", "-q", os.path.join(folder, "lib")]
     subprocess.run(compiled, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What the numbers depend on: the machine, told without naming it."""
+"""The facts that the numbers depend on: the machine, described without its name."""
 import os
 import platform
 import re

@@ -26,27 +26,27 @@ class Measurement:
     output: str
     timed_out: bool
     wall: float  # seconds from start to exit
-    controller_cpu: float  # of all the command started here, also what stays in the background
+    controller_cpu: float  # of all processes started here, including background ones
     target_cpu: float  # of the sshds' process trees
     memory: int  # peak of the sum over the controller's processes, bytes
     processes: int  # most of them at once
-    left_memory: int  # of what stays in the background after the exit (ssh masters, our keeper)
+    left_memory: int  # of processes that stay in the background after the exit (ssh masters, our keeper)
     left_processes: int
-    others: float  # share of the machine's CPU that went to neither side meanwhile
+    others: float  # share of the machine's CPU used by neither side meanwhile
 
 
 class Meter:
-    """Measures commands. `target_roots` are the sshds: all below them is the targets', never the controller's."""
+    """Measures commands. `target_roots` are the sshds: all processes below them belong to the targets."""
 
     def __init__(self, scratch, target_roots, timeout):
         self.output_path = os.path.join(scratch, "output")
         self.target_roots = list(target_roots)
         self.timeout = timeout
-        # What a command leaves in the background becomes our child instead of init's, so it can be counted and ended.
+        # A background process of a command becomes our child instead of init's, so it can be measured and killed.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def measure(self, command, further_roots=()):
-        """`further_roots` are processes like `target_roots`, for this command only."""
+        """`further_roots` are additional `target_roots`, for this command only."""
         roots = self.target_roots
         self.target_roots = [*roots, *further_roots]
         try:
@@ -70,24 +70,24 @@ class Meter:
                 cwd=command.folder,
                 start_new_session=True,
             )
-            # Only now: until it has called exec, the child would show this driver's own memory.
+            # The sampler starts only now: until it has called exec, the child would show this driver's memory.
             sampler.start()
             deadline = Deadline(child.pid, self.timeout)
-            # Not child.wait(timeout), which polls and so adds up to 50 ms.
+            # child.wait(timeout) polls, which would add up to 50 ms.
             _, status, usage = os.wait4(child.pid, 0)
             wall = time.monotonic() - started
         child.returncode = os.waitstatus_to_exitcode(status)
         deadline.cancel()
         sampler.finish()
         busy = processes.machine_cpu_seconds()[0] - busy_before
-        time.sleep(0.05)  # the targets' side may still be on its way out
+        time.sleep(0.05)  # processes on the targets may still be exiting
         reap()
         left = self._controller_pids()
         left_memory = processes.resident_bytes(left)
         controller_cpu, target_cpu = self._controller_cpu() - controller_before, self._target_cpu() - target_before
         with open(self.output_path, errors="replace") as output:
             text = output.read()
-        # The machine's clock ticks at 10 ms, too coarse to say anything about short runs.
+        # The clock ticks every 10 ms, which is too coarse for short runs.
         others = max(0.0, busy - controller_cpu - target_cpu) / (wall * os.cpu_count()) if wall > 0.2 else 0.0
         return Measurement(
             exit_code=child.returncode,
@@ -104,7 +104,7 @@ class Meter:
         )
 
     def open_sessions(self, patience=5):
-        """How many processes the targets still have beside their sshds, after waiting for them to end."""
+        """Waits for the targets' sessions to end; returns how many processes are left besides the sshds."""
         end = time.monotonic() + patience
         while True:
             count = len(processes.tree(self.target_roots)) - len(self.target_roots)
@@ -113,7 +113,7 @@ class Meter:
             time.sleep(0.02)
 
     def end_leftovers(self):
-        """Ends what is still running of all that was started, each by its id."""
+        """Kills all processes that were started and still run, each by its id."""
         for sign in (signal.SIGTERM, signal.SIGKILL):
             for pid in self._controller_pids():
                 try:
@@ -139,16 +139,16 @@ class Meter:
 
 
 def _largest_process(usage):
-    """The kernel's own peak of the command's largest process, for runs so short that the sampler hardly sees them.
+    """The kernel's peak of the command's largest process, for runs that are too short for the sampler.
 
-    The child starts by sharing our memory (vfork), and the kernel counts that too: values up to ours say nothing.
+    The child first shares our memory (vfork), which the kernel counts too: values up to ours mean nothing.
     """
     ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return usage.ru_maxrss * 1024 if usage.ru_maxrss > ours else 0
 
 
 class MemorySampler(threading.Thread):
-    """Watches the sum of the resident sizes; sleeps so long that it takes at most a twentieth of one core."""
+    """Samples the sum of the resident sizes. It sleeps long enough to use at most a twentieth of one core."""
 
     def __init__(self, pids):
         super().__init__(daemon=True)
@@ -172,7 +172,7 @@ class MemorySampler(threading.Thread):
 
 
 class Deadline:
-    """Ends the process group after so many seconds: politely, and ten seconds later for good."""
+    """Kills the process group after this number of seconds: SIGTERM first, and SIGKILL ten seconds later."""
 
     def __init__(self, group, seconds):
         self.passed = False
@@ -198,7 +198,7 @@ class Deadline:
 
 
 def reap():
-    """Waits for the orphans that have become our children and have ended."""
+    """Reaps orphans that have become our children and have exited."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -209,7 +209,7 @@ def reap():
 
 
 def wait_for_calm(limit, patience):
-    """Waits until less than `limit` of the machine's CPU is busy, or the patience (seconds) is over."""
+    """Waits until less than `limit` of the machine's CPU is busy, at most `patience` seconds."""
     if patience <= 0:
         return
     end = time.monotonic() + patience

@@ -1,10 +1,10 @@
-"""Where the bench keeps its things: a scratch folder for hosts and runs, a cache for the peers' environments."""
+"""The directories of the bench: a scratch folder for hosts and runs, a cache for the peers' environments."""
 import os
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "bench", "results")
 
-# The path is short because unix sockets lie below it, and their paths may have only 107 bytes.
+# The path is short, since it contains unix sockets, whose paths are limited to 107 bytes.
 SCRATCH = os.environ.get("BENCH_DIR") or os.path.join(os.environ.get("TMPDIR") or "/tmp", f"rocksalt-bench-{os.getuid()}")
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rocksalt-bench")
@@ -12,7 +12,7 @@ VENVS = os.path.join(CACHE, "venvs")
 
 
 def write(path, text, mode=0o644):
-    """Writes a file, unless it is the same already: a tool that watches its files shall not see them change."""
+    """Writes a file unless it has this content, so that tools that watch their files see no change."""
     if os.path.exists(path):
         with open(path) as file:
             if file.read() == text:
@@ -25,7 +25,7 @@ def write(path, text, mode=0o644):
 
 
 def scrub(text):
-    """The text without paths of this machine, fit to be committed."""
+    """Removes paths of this machine from a text, so that it can be committed."""
     named = [(SCRATCH, "$BENCH_DIR"), (VENVS, "$VENVS"), (REPOSITORY, "$REPOSITORY"), (os.path.expanduser("~"), "~")]
     for path, name in sorted(named, key=lambda pair: -len(pair[0])):
         text = text.replace(path, name)

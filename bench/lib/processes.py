@@ -1,4 +1,4 @@
-"""What processes cost: CPU time and memory of whole process trees, read from /proc."""
+"""The resources of processes: CPU time and memory of process trees, read from /proc."""
 import os
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -7,7 +7,7 @@ FORKED_NOT_EXECUTED = 0x40  # the kernel's PF_FORKNOEXEC
 
 
 def tree(roots):
-    """The given processes and all their descendants."""
+    """Returns the given processes and all their descendants."""
     found, todo = [], list(roots)
     while todo:
         pid = todo.pop()
@@ -28,10 +28,10 @@ def cpu_seconds(pids):
 
 
 def _cpu_seconds(pid):
-    """A live process's CPU time, with that of the children it has waited for.
+    """Returns a live process's CPU time, including that of the children it has waited for.
 
-    Its own part is taken from schedstat, in nanoseconds: the fields of stat are cut to whole 10 ms, which would hide
-    most of what a short session still open has used. For the waited children there is only stat.
+    Its own part is read from schedstat, in nanoseconds: stat has only multiples of 10 ms, which would hide most of what
+    a short, still open session has used. For the waited children there is only stat.
     """
     stat = _read(f"/proc/{pid}/stat")
     if not stat:
@@ -41,12 +41,12 @@ def _cpu_seconds(pid):
     nanoseconds = 0
     for task in _names(f"/proc/{pid}/task"):
         nanoseconds += int((_read(f"/proc/{pid}/task/{task}/schedstat") or "0").split()[0])
-    # Threads that have ended are counted in stat only.
+    # Threads that have exited are counted only in stat.
     return max(nanoseconds / 1e9, own_ticks / TICKS) + waited_ticks / TICKS
 
 
 def resident_bytes(pids):
-    """The sum of the resident sizes: pages that several processes share are counted in each."""
+    """Returns the sum of the resident sizes; pages that several processes share are counted for each."""
     total = 0
     for pid in pids:
         statm = _read(f"/proc/{pid}/statm")
@@ -56,7 +56,7 @@ def resident_bytes(pids):
 
 
 def _borrows_memory(pid, statm):
-    """Whether it is a child of vfork that has not yet called exec: what it shows is its parent's memory, all of it."""
+    """Whether the process was created by vfork and hasn't called exec, so that it shows its parent's memory."""
     stat = _read(f"/proc/{pid}/stat")
     if not stat:
         return False
@@ -70,14 +70,14 @@ def command_name(pid):
 
 
 def machine_cpu_seconds():
-    """CPU seconds the whole machine has spent busy, and idle, since it was started."""
+    """The busy and the idle CPU seconds of the whole machine since the boot."""
     with open("/proc/stat") as stat:
         values = [int(value) / TICKS for value in stat.readline().split()[1:9]]
     idle = values[3] + values[4]
     return sum(values) - idle, idle
 
 
-# A process may end between being listed and being read: then there is nothing to read.
+# A process may end between being listed and being read; its files are then missing.
 
 
 def _names(folder):

@@ -1,4 +1,4 @@
-"""The report: Markdown made from the records and the facts of a run."""
+"""The report: Markdown generated from the records and facts of a run."""
 import aims
 import places
 from cells import CALM, cells
@@ -52,7 +52,7 @@ def _aims(facts, table):
 
 
 def _builds(ours, table):
-    """Each build's median over the first build's, and the same of the minima."""
+    """Shows each build's median and minimum relative to the first build's."""
     rows = []
     for workload, phase, hosts, name in table:
         first = table.get((workload, phase, hosts, ours[0]))
@@ -111,7 +111,7 @@ def _table(columns, rows):
 
 
 def _number(value):
-    """Three digits that mean something."""
+    """Formats a number with three significant digits."""
     if value is None:
         return ""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"

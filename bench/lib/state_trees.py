@@ -51,20 +51,20 @@ fan-{{ part }}-{{ step }}:
 
 
 def write(folder, files):
-    """Writes a tree; its folder, for `file_roots`."""
+    """Writes a tree; returns its folder, for `file_roots`."""
     for path, text in files.items():
         places.write(os.path.join(folder, path), text)
     return folder
 
 
 def apply():
-    """The sls `apply`: what `configuration` says."""
+    """The sls `apply`, which creates what `configuration` describes."""
     folder = configuration.FOLDER.replace("{id}", "{{ grains['id'] }}")
     return {"apply.sls": _fill(APPLY, FILES=configuration.FILES, COMMANDS=configuration.COMMANDS, FOLDER=folder)}
 
 
 def many(size):
-    """The sls `many`: half of the states are one chain through all files, half hang on the first state of their file."""
+    """The sls `many`: half of the states are a chain through all files, half require the first state of their file."""
     parts = range(size.files)
     tree = {"many/init.sls": "include:\n" + "".join(f"  - many.part{part}\n" for part in parts)}
     for part in parts:
@@ -74,7 +74,7 @@ def many(size):
 
 
 def slow(folder, steps, seconds, parallel, touches=False):
-    """The sls `slow`: (name, name of the required one or None) steps that sleep; each notes its start and its end."""
+    """The sls `slow`: steps (name, required name or None) that sleep, and that record their start and end."""
     lines = []
     for name, required in steps:
         stamp = os.path.join(folder, name)

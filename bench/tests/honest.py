@@ -1,11 +1,11 @@
-"""A tool that does all jobs, for the tests of the bench itself, and how it is measured. Needs no root and no peers."""
+"""A tool that does all jobs correctly, for tests of the bench itself. Needs no root and no peers."""
 import atexit
 import os
 import shutil
 import sys
 import tempfile
 
-# Before anything of the bench is imported, which reads it: these tests must never touch the folders of real hosts.
+# Must come before any import of the bench, which reads it: the tests must never touch folders of real hosts.
 SCRATCH = tempfile.mkdtemp(prefix="bench-test")
 os.environ["BENCH_DIR"] = SCRATCH
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -34,7 +34,7 @@ def measure(peer_class, workload, count=3, repeats=2):
 
 
 class Honest(Peer):
-    """Does all jobs with the shell, in the hosts' folders."""
+    """Does all jobs with the shell, in the folders of the hosts."""
 
     name = "honest"
     answer = r"^pong (\S+)$"

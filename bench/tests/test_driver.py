@@ -1,4 +1,4 @@
-"""A run counts only with its proof: tools that cheat or fail are shown as failures and never timed."""
+"""A run counts only if it is proved: tools that cheat or fail are reported as failures and never timed."""
 import functools
 import os
 import subprocess
@@ -20,7 +20,7 @@ from workloads.print_version import PrintVersion
 
 
 class Forgetful(Honest):
-    """Leaves the last host out, and says that all went well."""
+    """Skips the last host, and reports success."""
 
     name = "forgetful"
 
@@ -49,7 +49,7 @@ class Broken(Honest):
 
 
 class Cached(Honest):
-    """Uses an agent that was never put on the host: not cold at all."""
+    """Uses an agent that was never uploaded to the host, so the run isn't cold."""
 
     name = "cached"
 

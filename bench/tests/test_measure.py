@@ -1,4 +1,4 @@
-"""What one command costs is measured right: time, CPU, memory, what it leaves behind, time-outs."""
+"""The resources of one command are measured correctly: time, CPU, memory, remaining processes, time-outs."""
 import os
 import sys
 import tempfile

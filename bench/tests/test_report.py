@@ -1,4 +1,4 @@
-"""Minima, medians, ratios, aims and the report, on made-up records."""
+"""Minima, medians, ratios, aims and the report, on generated records."""
 import os
 import sys
 import unittest

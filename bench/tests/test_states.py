@@ -1,4 +1,4 @@
-"""The proofs of the workloads about states: what is missing, wrong or done twice is found."""
+"""The proofs of the workloads about states find what is missing, wrong or done twice."""
 import os
 import unittest
 
@@ -33,7 +33,7 @@ class Unguarded(Honest):
 
 
 class Rewriting(Honest):
-    """Writes all files each time, though they are right."""
+    """Writes all files each time, even if they are correct."""
 
     def script(self):
         return super().script().replace("[ -f file", "false && [ -f file")

@@ -1,4 +1,4 @@
-"""A browser without a window, told what to do over its debugging protocol (Chromium, standard library only)."""
+"""A headless browser, controlled by its debugging protocol (Chromium, standard library only)."""
 import base64
 import json
 import os
@@ -15,7 +15,7 @@ class Browser:
     def __init__(self):
         self.folder = tempfile.mkdtemp()
         program = shutil.which("chromium") or "chromium"
-        # As root there is no sandbox to be had; it only ever sees our own page.
+        # The sandbox doesn't work as root; the browser only loads our own page.
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                  "--disable-background-networking", "--remote-debugging-port=0", f"--user-data-dir={self.folder}"]
         self.process = subprocess.Popen([program, *flags, "about:blank"], stdout=subprocess.DEVNULL,
@@ -78,7 +78,7 @@ def wait(what, good, seconds=30):
 
 
 class Socket:
-    """As much of RFC 6455 as a debugger needs."""
+    """The part of RFC 6455 that a debugger needs."""
 
     def __init__(self, url):
         host, _, path = url.removeprefix("ws://").partition("/")

@@ -1,4 +1,4 @@
-"""pepper from PyPI in every mode: `every_pepper_mode.py URL USER PASSWORD`, run by the Python that has it."""
+"""Runs pepper from PyPI in every mode: `every_pepper_mode.py URL USER PASSWORD`, with the Python that has it."""
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ EVERYBODY = {"h1", "h2"}
 
 
 def run(*arguments, login=LOGIN, code=0, **environment):
-    """Its output as data; the test ends if it does not end with this code."""
+    """Runs pepper and returns its output as data; the test fails if the exit code differs."""
     command = [PEPPER, *login, *arguments]
     environment = {"HOME": HOME, "PATH": os.environ["PATH"], **environment}
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
@@ -30,7 +30,7 @@ def run(*arguments, login=LOGIN, code=0, **environment):
 
 
 def documents(text):
-    """pepper prints one JSON document after the other."""
+    """Parses the JSON documents that pepper prints one after another."""
     found, decoder, text = [], json.JSONDecoder(), text.strip()
     while text:
         document, end = decoder.raw_decode(text)
@@ -67,7 +67,7 @@ def modes():
     cache = os.path.join(HOME, "cache")
     run("-T", "-x", cache, "*", "test.ping")
     check("the token is kept", json.load(open(cache))["token"])
-    # The second time no password is asked for: a wrong one does no harm.
+    # The second time, the password isn't checked: the kept token is used, so a wrong one does no harm.
     check("it is used", set(only(run("-T", "-x", cache, "*", "test.ping", login=[*LOGIN[:-2], "wrong"]))) == EVERYBODY)
     check("/run", set(only(run("-r", "*", "test.ping"))) == EVERYBODY)
     check("--token-expire", set(only(run("--token-expire", "60", "*", "test.ping"))) == EVERYBODY)
@@ -95,7 +95,7 @@ def modes():
     check("ssh", only(run("--client=ssh", "*", "test.ping"))["h1"]["return"] is True)
 
     jid = started["jid"]
-    # A number of twenty digits, more than 64 bits.
+    # A number of twenty digits, which doesn't fit into 64 bits.
     found = only(run("--client=runner", "jobs.lookup_jid", f"jid={jid}"))
     check(found, found["data"]["return"] == {"h1": True, "h2": True} and found["data"]["success"])
     listed = only(run("--client=runner", "jobs.list_job", f"jid={jid}"))["data"]["return"]
@@ -121,7 +121,7 @@ def modes():
     check(complete, all(f'"{id}"' in json.dumps(complete) for id in EVERYBODY))
     run("--fail-any", "*", "test.ping")
     run("--fail-all", "*", "test.ping")
-    # Without Salt beside it pepper looks for these in a text; so they are asked as it would with Salt.
+    # Without Salt, pepper searches for these names in a text, so they are requested as pepper would with Salt.
     for command, code in ((["*", "test.ping"], 0), (["*", "cmd.run", "exit 3"], 3)):
         results = run(*command)["return"]
         for name in ("fail_any", "fail_any_none", "fail_all", "fail_all_none"):

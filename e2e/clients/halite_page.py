@@ -21,7 +21,7 @@ def check(browser):
     shown = lambda selector: f"!!document.querySelector('{selector}')"
     browser.go(f"{URL}/app/console")
     wait("the login form", lambda: browser.eval(shown("input[name=password]")))
-    # The way to log in is a preference of the browser; the page's own is pam.
+    # The login method is a preference of the browser; the page's default is pam.
     browser.eval(PREFERENCES)
     browser.go(f"{URL}/app/console")
     wait("the page", lambda: browser.eval("document.readyState === 'complete'"))
@@ -46,7 +46,7 @@ def check(browser):
         sys.exit(f"the page shows alerts: {alerts}")
 
 
-# What the page knows, as its own code sees it.
+# The page's data, as its own code sees them.
 SCOPE = "angular.element(document.querySelector('[ng-controller=BaseController]')).scope()"
 
 PREFERENCES = """

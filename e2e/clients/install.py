@@ -1,4 +1,4 @@
-"""Installs clients that others have written, unmodified, from PyPI: `install.py FOLDER`."""
+"""Installs unmodified third-party clients from PyPI: `install.py FOLDER`."""
 import fcntl
 import glob
 import os

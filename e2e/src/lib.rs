@@ -1,6 +1,6 @@
 //! The product from end to end: the real binary against real SSH servers.
 //!
-//! Here is what the scenarios in `tests/` have in common. Whatever fails here fails the test, with all that was said.
+//! This crate has what the scenarios in `tests/` share. A failure here fails the test, with all output of the run.
 
 pub mod cases;
 
@@ -14,11 +14,11 @@ pub use rocksalt_testkit::{
 };
 pub use serde_json::Value;
 
-/// What the exit code says; the documentation's table.
+/// The meanings of the exit codes, as in the documentation's table.
 pub mod exit {
-    /// Everything was done, everywhere.
+    /// Everything was done on all targets.
     pub const FINE: i32 = 0;
-    /// The command wasn't understood; nothing was sent anywhere.
+    /// The command is invalid; nothing was sent to any target.
     pub const USAGE: i32 = 1;
     /// A function failed on some target.
     pub const FAILED: i32 = 2;
@@ -28,22 +28,22 @@ pub mod exit {
     pub const INTERRUPTED: i32 = 130;
 }
 
-/// Hosts, and a project whose roster has them.
+/// Hosts, and a project whose roster lists them.
 #[derive(Debug)]
 pub struct Fleet {
-    // In this order: the keeper ends before the hosts do.
+    // The order of the fields matters: the keeper is killed before the hosts are.
     pub scratch: Scratch,
     pub bed: Bed,
 }
 
 impl Fleet {
-    /// Starts hosts and makes a roster in which root logs in with a key. Nothing where there can't be hosts; the
-    /// reason is printed.
+    /// Starts hosts and writes a roster in which root logs in with a key. Where hosts can't run, it returns `None` and
+    /// prints the reason.
     pub fn start(specs: &[Spec]) -> Option<Fleet> {
         Fleet::start_with(specs, |_, entry| entry)
     }
 
-    /// The same, with roster entries changed, each with its host's number.
+    /// Like [`Fleet::start`], with roster entries that `change` has changed; it also gets the host's number.
     pub fn start_with(specs: &[Spec], change: impl Fn(usize, TestbedEntry) -> TestbedEntry) -> Option<Fleet> {
         let bed = Bed::start_or_skip(specs)?;
         let scratch = Scratch::new().expect("a scratch directory");
@@ -52,7 +52,7 @@ impl Fleet {
         Some(fleet)
     }
 
-    /// Writes the roster anew.
+    /// Rewrites the roster.
     pub fn set_roster(&self, change: impl Fn(usize, TestbedEntry) -> TestbedEntry) {
         let entries = self.bed.entries().expect("every host has an entry");
         let entries: Vec<TestbedEntry> =
@@ -64,24 +64,24 @@ impl Fleet {
         self.bed.host(number).expect("the fleet has that host")
     }
 
-    /// A command in this project, not yet started.
+    /// Prepares a command in this project.
     pub fn rocksalt(&self, arguments: &[&str]) -> Run<'_> {
         self.scratch.rocksalt_in(&self.bed, arguments).expect("the binary is built")
     }
 
-    /// A command to its end, with one JSON object as its output.
+    /// Runs a command to its end; the output is one JSON object.
     pub fn run(&self, arguments: &[&str]) -> Outcome {
         self.run_within(Duration::from_secs(60), arguments)
     }
 
-    /// The same, with a limit that fails the test.
+    /// Like [`Fleet::run`], with a time limit that fails the test.
     pub fn run_within(&self, limit: Duration, arguments: &[&str]) -> Outcome {
         let arguments: Vec<&str> = arguments.iter().copied().chain(["--out", "json", "--static"]).collect();
         let finished = self.rocksalt(&arguments).limit(limit).finish();
         finished.unwrap_or_else(|error| panic!("rocksalt {}: {error}", arguments.join(" ")))
     }
 
-    /// `test.ping` on all; every one of them must answer.
+    /// Runs `test.ping` on all hosts; each of them must answer.
     #[track_caller]
     pub fn ping_all(&self) -> Outcome {
         let outcome = self.run(&["*", "test.ping"]);
@@ -93,7 +93,7 @@ impl Fleet {
     }
 }
 
-/// The targets' results of a run with `--out json --static`.
+/// The result of each target, from a run with `--out json --static`.
 #[track_caller]
 pub fn results(outcome: &Outcome) -> BTreeMap<String, Value> {
     match outcome.json() {
@@ -102,7 +102,7 @@ pub fn results(outcome: &Outcome) -> BTreeMap<String, Value> {
     }
 }
 
-/// All that a run said of a target, in its result and on stderr, in lower case.
+/// The text about one target, from its result and stderr, in lower case.
 #[track_caller]
 pub fn said_of(outcome: &Outcome, id: &str) -> String {
     let result = results(outcome).get(id).map(Value::to_string).unwrap_or_default();
@@ -111,7 +111,7 @@ pub fn said_of(outcome: &Outcome, id: &str) -> String {
     format!("{result}\n{}", lines.join("\n")).to_lowercase()
 }
 
-/// The run must have named the cause at this target: one of these texts.
+/// Checks that the run named the cause for this target: one of these texts.
 #[track_caller]
 pub fn assert_cause(outcome: &Outcome, id: &str, causes: &[&str]) {
     let said = said_of(outcome, id);
@@ -123,7 +123,7 @@ pub fn assert_code(outcome: &Outcome, code: i32) {
     assert_eq!(outcome.code(), Some(code), "{}", outcome.all());
 }
 
-/// A text result of one target.
+/// The result of one target, which must be text.
 #[track_caller]
 pub fn text(outcome: &Outcome, id: &str) -> String {
     let results = results(outcome);
@@ -131,7 +131,7 @@ pub fn text(outcome: &Outcome, id: &str) -> String {
     result.unwrap_or_else(|| panic!("{id} has no text result: {}", outcome.all()))
 }
 
-/// Waits for something that must come true soon, even where a test shares a slow machine with others.
+/// Waits up to a minute for a condition, since a test may share a slow machine with others.
 #[track_caller]
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);

@@ -1,3 +1,3 @@
-//! The scenarios, in one binary. Those that need root say so and end where there is none.
+//! The scenarios, in one test binary. Those that need root report that they are skipped without it.
 
 mod scenarios;

@@ -1,4 +1,4 @@
-//! [`Tree`]: all that the rules look at, read once.
+//! [`Tree`]: everything that the rules look at, read once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,20 +7,20 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The crates that must not have an async runtime anywhere below them, and the one that has a budget.
+/// The crates that must not depend on an async runtime, even indirectly. One of them has a size budget.
 pub const GRAPHS: [&str; 5] = ["rocksalt-core", "rocksalt-jinja", "rocksalt-sls", "rocksalt-modules", "rocksalt-agent"];
 
-/// A checkout. Paths are relative to its root, with `/`.
+/// A checkout. Paths are relative to its root and use `/`.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// The text files that are tracked, or would be by `git add`.
+    /// The text files that git tracks or that `git add` would add.
     pub files: BTreeMap<String, String>,
-    /// Every directory, also an empty one, which git doesn't see.
+    /// Every directory, including empty ones, which git doesn't track.
     pub directories: BTreeSet<String>,
     pub packages: Vec<WorkspaceCrate>,
-    /// For each of [`GRAPHS`]: the names of all crates that are linked into it, itself included.
+    /// For each of [`GRAPHS`], the names of all crates linked into it, including itself.
     pub graphs: BTreeMap<String, BTreeSet<String>>,
-    /// The agents that have been built, with their sizes in bytes.
+    /// The agents that are built, with their sizes in bytes.
     pub agents: Vec<(String, u64)>,
 }
 
@@ -29,9 +29,9 @@ pub struct Tree {
 pub struct WorkspaceCrate {
     pub name: String,
     pub description: String,
-    /// Where its Cargo.toml is.
+    /// The directory of its Cargo.toml.
     pub directory: String,
-    /// Names of the workspace's crates that it uses, tests aside.
+    /// The workspace's crates that it depends on, except for dev-dependencies.
     pub uses: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Tree {
         Ok(Tree { files, directories, packages: packages(&metadata, &root), graphs, agents: built_agents(&target) })
     }
 
-    /// The Rust files, with their texts.
+    /// The Rust files with their contents.
     pub fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.files.iter().filter(|(path, _)| path.ends_with(".rs"));
         files.map(|(path, text)| (path.as_str(), text.as_str()))
@@ -78,7 +78,7 @@ fn packages(metadata: &Value, root: &Path) -> Vec<WorkspaceCrate> {
     listed.iter().map(package).collect()
 }
 
-/// By `cargo tree`, which resolves features for this crate alone, as its build does.
+/// Uses `cargo tree`, which resolves features for this crate alone, as its own build does.
 fn linked_crates(name: &str) -> Result<BTreeSet<String>, String> {
     let edges = "--edges=normal,no-proc-macro";
     let listed = cargo(&["tree", "--package", name, edges, "--prefix=none", "--format={p}"])?;
@@ -99,7 +99,7 @@ fn read_files(root: &Path, target: &Path) -> Result<BTreeMap<String, String>, St
             let listed = String::from_utf8_lossy(&output.stdout).into_owned();
             listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
         }
-        // No git, or no checkout: all that is there.
+        // Without git or outside of a checkout, all existing files count.
         _ => {
             let mut directories = BTreeSet::new();
             list_directories(root, root, target, &mut directories);
@@ -110,7 +110,7 @@ fn read_files(root: &Path, target: &Path) -> Result<BTreeMap<String, String>, St
     };
     let mut files = BTreeMap::new();
     for path in paths {
-        // What isn't text is no business of ours, nor is a file that was deleted and not yet committed.
+        // Skips files that aren't text, and files that were deleted without a commit.
         if let Ok(text) = fs::read_to_string(root.join(&path)) {
             files.insert(path, text);
         }

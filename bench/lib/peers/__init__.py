@@ -1,4 +1,4 @@
-"""The tools that are compared: what a tool must offer, and the list of them. One file a family of tools."""
+"""The compared tools: the interface of a tool, and their list. Each family of tools has a file."""
 import os
 import re
 import shutil
@@ -8,18 +8,18 @@ import places
 
 
 class Peer:
-    """One tool. A job is a method that gives the command doing it, or None where the tool has no such thing.
+    """One tool. A job is a method that returns the command for it, or None if the tool doesn't support it.
 
-    Later workloads add jobs: a method here that answers None, and one in each tool that can do it.
+    A new workload adds a job: a method here that returns None, and one in each tool that supports it.
     """
 
     name = ""
     packages = ()  # Debian packages it needs
     venv = None  # name of its Python environment, if it comes from PyPI
-    requirements = ()  # what pip puts there
+    requirements = ()  # the requirements that pip installs there
     by_default = True  # False: only measured when named with --peers
     skipped_phases = ()  # phases that would be the same as another one for this tool
-    answer = None  # pattern in a ping's output, one match a host, whose first group is the host's id
+    answer = None  # pattern in a ping's output; one match for each host, whose first group is the host's id
     local_answer = None  # pattern in the local no-op's output
     most_hosts_to_apply = 50  # fewer for tools that would need many minutes
 
@@ -33,11 +33,11 @@ class Peer:
     # Installation.
 
     def program(self):
-        """The file without which the tool is not here."""
+        """The file whose absence means that the tool isn't installed."""
         raise NotImplementedError
 
     def missing(self):
-        """Why the tool can't be measured here, or None."""
+        """Returns why the tool can't be measured here, or None."""
         if not shutil.which(self.program()):
             return f"{places.scrub(self.program())} is not here; `bench/peers {self.name}` installs it"
         return None
@@ -49,20 +49,20 @@ class Peer:
         """Settings that are not the tool's defaults, for the report."""
         return ""
 
-    # Its state between runs.
+    # State between runs.
 
     def prepare(self, hosts):
-        """Writes the tool's own files, once, before anything is measured."""
+        """Writes the tool's own files once, before any measurement."""
 
     def close(self, hosts):
-        """Ends the connections that the tool keeps open."""
+        """Closes the connections that the tool keeps open."""
 
     def forget(self, hosts):
-        """As `close`, and removes what the tool keeps on the hosts: the next run is cold."""
+        """Like `close`, and removes what the tool keeps on the hosts, so that the next run is cold."""
         self.close(hosts)
 
     def check_cold(self, hosts):
-        """Raises Failure when a run that was to be cold cannot have been."""
+        """Raises Failure if a run that should be cold can't have been."""
 
     # Jobs.
 
@@ -70,48 +70,48 @@ class Peer:
         return None
 
     def command_output(self, hosts):
-        """`uname -a` on each host, printing each host's output."""
+        """Runs `uname -a` on each host and prints each host's output."""
         return None
 
     def copy(self, hosts, source, destination):
-        """One file to all hosts. In the destination, `{id}` stands for the host's id."""
+        """Copies one file to all hosts. In the destination, `{id}` stands for the host's id."""
         return None
 
     def print_version(self):
         return None
 
     def local_no_op(self):
-        """The tool's smallest useful thing, on this machine, without any connection."""
+        """Runs the tool's smallest useful job on this machine, without any connection."""
         return None
 
     def apply(self, hosts):
-        """Brings about on each host what `configuration` says."""
+        """Creates on each host what `configuration` describes."""
         return None
 
     def compile(self, size):
-        """Compiles the `many` states of this size, and prints all steps."""
+        """Compiles the `many` states of this size and prints all steps."""
         return None
 
     def compiled(self, output):
-        """How many steps the output of `compile` has."""
+        """Returns the number of steps in the output of `compile`."""
         return 0
 
     def compile_in_process(self, size):
-        """The same again and again, printing a line {"steps": …, "seconds": …} for each time."""
+        """Compiles repeatedly in one process; prints a line {"steps": …, "seconds": …} for each time."""
         return None
 
     def slow_steps(self, mode):
-        """Runs the steps of the workload `overlap` on this machine, in one of our ordering modes or what comes next to it."""
+        """Runs the steps of the workload `overlap` on this machine, in one of our modes or the closest equivalent."""
         return None
 
     def web_server(self, bed, mode):
         """Applies `examples/webserver` to the hosts of a bed, in one of our ordering modes."""
         return None
 
-    # For the implementations.
+    # Helpers for the implementations.
 
     def environment(self, **more):
-        """All that a command gets: nothing of the caller's settings reaches a tool."""
+        """The whole environment of a command: none of the caller's settings reaches a tool."""
         path = os.environ.get("PATH", "/usr/bin:/bin")
         if self.venv:
             path = os.path.join(places.VENVS, self.venv, "bin") + ":" + path
@@ -122,7 +122,7 @@ class Peer:
         return os.path.join(places.VENVS, self.venv, "bin", program)
 
     def ask(self, *arguments):
-        """What a program of the tool prints: for versions and for clearing up, never measured."""
+        """Returns the output of one of the tool's programs: for versions and clean-up, never measured."""
         answer = subprocess.run(
             arguments, env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )
@@ -133,11 +133,11 @@ class Peer:
 
 
 class Failure(Exception):
-    """A run that can't count; the text says why."""
+    """A run that doesn't count; the text says why."""
 
 
 def all_peers():
-    """Every tool besides ours, in the order of the report."""
+    """All tools besides ours, in the order of the report."""
     from peers import ansible, openssh, pyinfra, salt
 
     return [

@@ -1,4 +1,4 @@
-"""Ansible as it comes, with the two settings that everybody recommends, and with mitogen."""
+"""Ansible with its defaults, with the two commonly recommended settings, and with mitogen."""
 import json
 import os
 import re
@@ -83,7 +83,7 @@ ssh_common_args = -F {testbed.SSH_CONFIG}
         return self._command("-i", self._inventory(hosts), path, program="ansible-playbook")
 
     def compile(self, size):
-        """`--list-tasks`: it has no step that comes nearer to compiling."""
+        """Uses `--list-tasks`, the step that comes closest to compiling."""
         folder = os.path.join(self.folder, str(size).replace(" ", "-"))
         names = [f"part{part}.yml" for part in range(size.files)]
         for part, name in enumerate(names):

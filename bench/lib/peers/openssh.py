@@ -1,4 +1,4 @@
-"""OpenSSH's own ssh and scp, many at once by xargs: the floor that nobody using sshd gets below for free."""
+"""OpenSSH's own ssh and scp, run in parallel by xargs: a lower bound for tools that use sshd."""
 import os
 import subprocess
 
@@ -53,7 +53,7 @@ class Plain(Peer):
 
 
 class Curve25519(Plain):
-    """Without the post-quantum key exchange, which costs OpenSSH 9 several times the CPU of all the rest."""
+    """Disables the post-quantum key exchange, which costs OpenSSH 9 several times the CPU of everything else."""
 
     name = "openssh-curve25519"
     extra_config = "  KexAlgorithms curve25519-sha256\n"
@@ -85,7 +85,7 @@ class ControlMaster(Plain):
 
 
 def apply_script():
-    """What `configuration` says, for `sh -s ID` on a host: looks first, and writes only what differs."""
+    """A script for `sh -s ID` on a host that creates what `configuration` describes; it writes only what differs."""
     lines = [f"cd {configuration.FOLDER.replace('{id}', '$1')} || exit"]
     for number in range(1, configuration.FILES + 1):
         name, mode = configuration.file_name(number), configuration.mode(number)
@@ -99,7 +99,7 @@ def apply_script():
 
 
 def close_masters(folder):
-    """Ends the ssh masters whose control sockets lie in the folder."""
+    """Stops the ssh masters whose control sockets are in the folder."""
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         command = ["ssh", "-F", testbed.SSH_CONFIG, "-o", f"ControlPath={os.path.join(folder, name)}", "-O", "exit", "x"]
         subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Our own tool: one of these for each build that is measured."""
+"""Our own tool, with one peer for each measured build."""
 import hashlib
 import json
 import os
@@ -12,7 +12,7 @@ from peers import Failure, Peer
 from workloads import overlap
 
 DEFAULT = os.path.join(os.environ.get("TARGET") or os.path.join(places.REPOSITORY, "target"), "release", "rocksalt")
-COMPILER = "examples/compile"  # beside the program: the compiler alone, as `make bench` builds it
+COMPILER = "examples/compile"  # the compiler alone, which `make bench` builds beside the program
 
 
 class Rocksalt(Peer):
@@ -42,7 +42,7 @@ class Rocksalt(Peer):
 
     def prepare(self, hosts):
         os.makedirs(self.config)
-        # Host keys are checked as a user's would be: by the known_hosts of the home.
+        # Host keys are checked like a user's: against known_hosts in the home.
         os.makedirs(os.path.join(self.home, ".ssh"), mode=0o700)
         shutil.copy(testbed.KNOWN_HOSTS, os.path.join(self.home, ".ssh", "known_hosts"))
 
@@ -51,7 +51,7 @@ class Rocksalt(Peer):
 
     def forget(self, hosts):
         self.ask(*self._base(hosts), "links", "close", "--wipe")
-        # Whatever --wipe did: a cold run must find nothing.
+        # A cold run must find no files, whatever --wipe removed.
         for host in hosts:
             shutil.rmtree(self._agent(host), ignore_errors=True)
             for name in os.listdir(host.home):
@@ -98,7 +98,7 @@ class Rocksalt(Peer):
         return Command([program, states, "many", "21"], self.environment())
 
     def slow_steps(self, mode):
-        # What a command touches only its author knows; `genius` overlaps those that say it.
+        # Only its author knows what a command touches; `genius` overlaps commands that declare it.
         tree = state_trees.slow(overlap.STAMPS, overlap.STEPS, overlap.SECONDS, parallel=False, touches=True)
         return self._local(self._tree("slow", tree), "state", "apply", "--mode", mode, "slow")
 
@@ -108,10 +108,10 @@ class Rocksalt(Peer):
         return Command([*bed.inside(), self.path, *words], self.environment())
 
     def _tree(self, name, files):
-        """The folder of a configuration whose states are this tree."""
+        """Writes a configuration whose states are this tree; returns its folder."""
         folder = os.path.join(self.folder, name.replace(" ", "-"))
         roots = {"base": [state_trees.write(os.path.join(folder, "states"), files)]}
-        # JSON is YAML.
+        # JSON is also valid YAML.
         places.write(os.path.join(folder, "rocksalt.yml"), json.dumps({"file_roots": roots}))
         return folder
 

@@ -1,4 +1,4 @@
-"""salt-ssh, and salt-call for what needs no host. (A master with resident minions is another kind of tool.)"""
+"""salt-ssh, and salt-call for jobs without hosts. (A master with resident minions is another kind of tool.)"""
 import json
 import os
 import shutil
@@ -39,9 +39,9 @@ class SaltSsh(Peer):
             "ssh_log_file": os.path.join(self.folder, "log"),
             "ssh_max_procs": AT_ONCE,
         }
-        # JSON is YAML.
+        # JSON is also valid YAML.
         places.write(os.path.join(self.folder, "master"), json.dumps(config))
-        # Makes the archive that it sends to hosts: once in its life, so not part of what is measured.
+        # The first run builds the archive for the hosts. That happens only once, so it isn't measured.
         first = self.ping(hosts[:1])
         subprocess.run(
             first.arguments, env=first.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=300
@@ -98,7 +98,7 @@ class SaltSsh(Peer):
 
 
 class SaltCall(Peer):
-    """For what needs no connection: this machine stands for the first host."""
+    """salt-call, for jobs without connections: this machine stands for the first host."""
 
     name = "salt-call"
     local_answer = r"^local:\n\s+True$"
@@ -138,7 +138,7 @@ class SaltCall(Peer):
         return Command([self.in_venv("python"), program, folder, "many", str(times)], self.environment())
 
     def slow_steps(self, mode):
-        """One after another; for `justdoit` all steps have its `parallel: True`."""
+        """The steps run one after another; for `justdoit`, all have `parallel: True`."""
         if mode == "genius":
             return None
         tree = state_trees.slow(overlap.STAMPS, overlap.STEPS, overlap.SECONDS, parallel=mode != "ansible")
@@ -148,7 +148,7 @@ class SaltCall(Peer):
         return Command([self.program(), "--local", "-c", config, *arguments], self.environment())
 
     def _tree(self, name, files, id="local"):
-        """The folder of a configuration whose states are this tree."""
+        """Writes a configuration whose states are this tree; returns its folder."""
         folder = os.path.join(self.folder, name.replace(" ", "-"))
         self._configure(folder, id, file_roots={"base": [state_trees.write(os.path.join(folder, "states"), files)]})
         return folder

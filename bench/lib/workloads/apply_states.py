@@ -1,4 +1,4 @@
-"""100 files and 10 commands on every host: from nothing, and once more when all is there."""
+"""Applies 100 files and 10 commands on every host: to an empty host, and again without changes."""
 import os
 import shutil
 

@@ -1,4 +1,4 @@
-"""`uname -a` on every host, with its output: cold, and over whatever the tool keeps."""
+"""Runs `uname -a` on every host and shows its output: cold, and over what the tool keeps."""
 import subprocess
 
 from peers import Failure
@@ -12,7 +12,7 @@ class CommandOutput(Workload):
     references = {"cold": "openssh-curve25519", "warm": "openssh-controlmaster"}
 
     def __init__(self):
-        # The hosts are this machine, so each must say just this.
+        # The hosts are this machine, so each must print exactly this.
         self.expected = subprocess.check_output(["uname", "-a"], text=True).strip()
 
     def prepare(self, peer, hosts, phase):

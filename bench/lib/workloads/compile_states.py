@@ -1,4 +1,4 @@
-"""State files to steps, nothing run: a chain of requisites through all files, and as many states that hang on it."""
+"""Compiles state files to steps: a chain of requisites through all files, and as many states that depend on it."""
 import dataclasses
 import json
 
@@ -15,13 +15,13 @@ class Size:
         return f"{self.states} states in {self.files} files"
 
 
-# Ten times as many, once as more files and once as larger ones: either may be where a compiler goes quadratic.
+# Ten times as many states, as more files or as larger files: a compiler may be quadratic in either.
 SIZES = {str(size): size for size in (Size(1000, 10), Size(10_000, 100), Size(10_000, 10))}
 FIRST = ", the first of a process"
 
 
 class CompileStates(Workload):
-    """As whole commands, which print the steps as JSON."""
+    """Runs whole commands, which print the steps as JSON."""
 
     name = "compile"
     title = "compiling states, whole commands"
@@ -40,7 +40,7 @@ class CompileStates(Workload):
 
 
 class CompileInProcess(Workload):
-    """The compiler alone: a program compiles again and again, each time from the files, and says how long each took."""
+    """Runs only the compiler: a program compiles repeatedly, each time from the files, and prints each duration."""
 
     name = "compile-in-process"
     title = "compiling states, in process"
@@ -58,14 +58,14 @@ class CompileInProcess(Workload):
 
     def seconds(self, phase, measurement):
         times = [seconds for _, seconds in self._compiled(measurement)]
-        # The later ones' median: what a program that goes on running would need.
+        # The later ones' median is the time in a program that keeps running.
         return times[0] if phase.endswith(FIRST) else sorted(times[1:])[len(times[1:]) // 2]
 
     def _size(self, phase):
         return SIZES[phase.removesuffix(FIRST)]
 
     def _compiled(self, measurement):
-        """[(steps, seconds)] of all times; at least the first and another one."""
+        """Returns [(steps, seconds)] of all times; there must be at least two."""
         try:
             found = [(line["steps"], line["seconds"]) for line in map(json.loads, measurement.output.splitlines())]
         except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""One incompressible file of 10 MB to every host."""
+"""Copies one incompressible file of 10 MB to every host."""
 import hashlib
 import os
 import shutil
@@ -22,7 +22,7 @@ class CopyFile(Workload):
     def prepare(self, peer, hosts, phase):
         if phase == "cold":
             peer.forget(hosts)
-        # A new content each time: nobody can have it from the last one.
+        # The content is new each time, so that no tool has it from the previous run.
         with open(SOURCE, "wb") as file:
             file.write(os.urandom(SIZE))
         for host in hosts:

@@ -1,4 +1,4 @@
-"""The smallest job on this machine itself: `call test.ping` and its like."""
+"""The smallest job on this machine: `call test.ping` and the like."""
 import re
 
 from peers import Failure

@@ -1,4 +1,4 @@
-"""Slow steps that don't need each other: do they overlap where the mode lets them, and only there?"""
+"""Independent slow steps: they must overlap in the modes that allow it, and only there."""
 import os
 import shutil
 
@@ -15,7 +15,7 @@ STEPS = [(f"alone{number}", None) for number in range(INDEPENDENT)] + [
 
 
 class Overlap(Workload):
-    """The phases are our ordering modes. Tools without such modes do what they have that comes next to it."""
+    """The phases are our ordering modes. A tool without such modes uses its closest equivalent."""
 
     name = "overlap"
     title = f"{INDEPENDENT} independent steps and a chain of {CHAINED}, each {SECONDS} s of sleep"

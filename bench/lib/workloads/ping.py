@@ -1,4 +1,4 @@
-"""Is every host there? Cold, with only the connections closed, and warm."""
+"""Pings every host: cold, with only the connections closed, and warm."""
 from peers import Failure
 from workloads import Workload
 
@@ -18,7 +18,7 @@ class Ping(Workload):
             peer.forget(hosts)
         elif phase == "reconnect":
             peer.close(hosts)
-        # Warm needs nothing: the phase before has just been there.
+        # The warm phase needs no preparation: it follows the previous one.
 
     def command(self, peer, hosts, phase):
         return peer.ping(hosts)

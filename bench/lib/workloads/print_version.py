@@ -1,4 +1,4 @@
-"""`--version`: how long the program takes to be there at all."""
+"""`--version`: the start-up time of the program."""
 from peers import Failure
 from workloads import Workload
 

@@ -1,4 +1,4 @@
-"""`examples/webserver` from nothing, in each of our ordering modes. It needs machines of its own: with systemd and apt."""
+"""Applies `examples/webserver` to empty machines, in each of our modes. It needs hosts with systemd and apt."""
 import json
 import os
 import shutil
@@ -12,7 +12,7 @@ from workloads import Workload
 TESTBED = os.path.join(os.environ.get("TARGET") or os.path.join(places.REPOSITORY, "target"), "debug", "rocksalt-testbed")
 EXAMPLE = os.path.join(places.REPOSITORY, "examples", "webserver")
 HOSTS = 5
-PACKAGES = ("cron", "logrotate", "nftables", "nginx", "procps")  # all that the example installs
+PACKAGES = ("cron", "logrotate", "nftables", "nginx", "procps")  # all packages that the example installs
 
 
 class WebServer(Workload):
@@ -26,7 +26,7 @@ class WebServer(Workload):
 
     def prepare(self, peer, hosts, phase):
         self.finish()
-        if type(peer).web_server is not Peer.web_server:  # five machines for nobody would be a waste
+        if type(peer).web_server is not Peer.web_server:  # don't start five machines for no tool
             self.bed = Bed()
 
     def command(self, peer, hosts, phase):
@@ -40,7 +40,7 @@ class WebServer(Workload):
                     raise Failure(f"h{number} serves {answer!r} at {path}")
 
     def _answer(self, number, path, text):
-        """nginx takes new settings a moment after `systemctl reload` has ended."""
+        """nginx loads new settings a moment after `systemctl reload` has finished."""
         for _ in range(30):
             answer = self.bed.get(number, path)
             if text in answer:
@@ -58,7 +58,7 @@ class WebServer(Workload):
 
 
 class Bed:
-    """Hosts in a network of their own, and a repository in it."""
+    """Hosts in their own network, with a repository in it."""
 
     name = f"bench-{os.getpid()}"
 
@@ -81,7 +81,7 @@ class Bed:
         self._ask("down")
 
     def inside(self):
-        """What a command on the controller's side of the network begins with."""
+        """The prefix of a command on the controller's side of the network."""
         return ["nsenter", f"--net=/run/netns/rocksalt-{self.name}-lab", "--"]
 
     def pids(self):
@@ -94,7 +94,7 @@ class Bed:
         return json.dumps({"repository": {"url": "http://10.77.0.1/", "keyring": keyring, "key": key}})
 
     def project(self, folder):
-        """The example, with these hosts in its roster."""
+        """Copies the example, with these hosts in its roster."""
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(EXAMPLE, folder)
         places.write(os.path.join(folder, "roster"), self._ask("roster"))
@@ -102,7 +102,7 @@ class Bed:
 
     def get(self, number, path):
         url = f"http://{self._ask('ip', str(number)).strip()}{path}"
-        # The service of our own may have started a moment ago.
+        # The example's own service may have started only a moment ago.
         words = ["curl", "--silent", "--show-error", "--fail", "--max-time", "5", "--retry", "20", "--retry-delay", "1"]
         answer = subprocess.run([*self.inside(), *words, "--retry-all-errors", url], capture_output=True, text=True)
         return answer.stdout + answer.stderr

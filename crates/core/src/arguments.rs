@@ -1,15 +1,15 @@
-//! How the arguments of a call find their names.
+//! Binds the arguments of a call to the parameters of its function.
 
 use crate::call::{ArgumentMisfit, Call, Problem, ProblemKind};
 use crate::nearest;
 use crate::value::Map;
 
-/// The field that takes all further named arguments as a map.
+/// The field that takes all other named arguments, as a map.
 pub const NAMED: &str = "kwargs";
 
-/// Puts positional and named arguments together under their names.
+/// Binds positional and named arguments to names.
 ///
-/// `rest` names the field for further positional arguments; fields after it are given by name only.
+/// `rest` names the field for additional positional arguments; fields after it can only be given by name.
 pub fn bind(fields: &[&str], rest: &str, call: Call) -> Result<Map, Problem> {
     let fault = |text: String| {
         Problem::new(ProblemKind::Arguments, format!("{}: {text}", call.function)).hint(usage(&call.function))
@@ -47,7 +47,8 @@ pub fn bind(fields: &[&str], rest: &str, call: Call) -> Result<Map, Problem> {
         } else if takes_named {
             named.insert(key.clone(), value.clone());
         } else if !name.starts_with("__") {
-            // Names with two underscores are Salt's own (`__pub_user` …); clients send them along.
+            // Names that start with two underscores are Salt's own (`__pub_user` …). Clients send them along, so they
+            // are ignored.
             return Err(fault(format!("has no argument '{name}'{}", nearest::hint(name, names.iter().copied()))));
         }
     }
@@ -57,7 +58,7 @@ pub fn bind(fields: &[&str], rest: &str, call: Call) -> Result<Map, Problem> {
     Ok(bound)
 }
 
-/// Where to read how a function is called.
+/// The hint that names the function's documentation.
 pub fn usage(function: &str) -> String {
     format!("see `rocksalt doc {function}`")
 }

@@ -1,4 +1,4 @@
-//! [`Call`] and [`Return`]: what is asked of a target, and what it answers.
+//! [`Call`] and [`Return`]: a request to a target, and its answer.
 
 use minicbor::{Decode, Encode};
 
@@ -6,7 +6,7 @@ use crate::job_id::JobId;
 use crate::log::LogLevel;
 use crate::value::{Map, Value};
 
-/// A function with its arguments, as a user gave them.
+/// A function and its arguments, as the user gave them.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Call {
     #[n(0)]
@@ -15,29 +15,29 @@ pub struct Call {
     pub args: Vec<Value>,
     #[n(2)]
     pub kwargs: Map,
-    /// The job it belongs to, for `saltutil.running` and for cancelling.
+    /// The call's job, for `saltutil.running` and for cancelling.
     #[n(3)]
     pub job: Option<JobId>,
-    /// Send the output of commands as it comes, besides the result.
+    /// Send the output of commands while they run, besides the result.
     #[n(4)]
     pub stream: bool,
-    /// Under which id the caller knows the target; two ids may share one link.
+    /// The id under which the caller knows the target; two ids may share one link.
     #[n(5)]
     pub target: String,
     /// The target's configuration (Salt's `minion_opts`).
     #[n(6)]
     pub options: Map,
-    /// Take these for the machine's grains, instead of gathering them.
+    /// Use these grains instead of gathering the machine's.
     #[n(7)]
     pub grains: Option<Map>,
-    /// Tell how far a run of states is.
+    /// Report the progress of a run of states.
     #[n(8)]
     pub progress: bool,
-    /// The target notes that it began, goes on without the controller, and keeps the result until it hears that it is
-    /// stored (decision 0020).
+    /// The target records the start, continues if the controller disappears, and keeps the result until the controller
+    /// confirms that it is stored (decision 0020).
     #[cbor(n(9), default)]
     pub keep: bool,
-    /// Send diagnostic lines up to this level.
+    /// Send diagnostic lines, up to this level.
     #[cbor(n(10), default)]
     pub log: Option<LogLevel>,
 }
@@ -72,31 +72,31 @@ impl Call {
     }
 }
 
-/// The function that compiles pillar: the controller calls it on its own machine only.
+/// The function that compiles pillar. The controller calls it only on its own machine.
 pub const COMPILE_PILLAR: &str = "pillar.compile";
 
-/// The function that waits for a step of a run and gives its outputs: the controller calls it for other
-/// targets of the same job, where the peer rules allow it.
+/// The function that waits for a step of a run and returns its outputs. The controller calls it for other targets of
+/// the same job, if the peer rules allow that.
 pub const STEP_OUTPUTS: &str = "state.outputs";
 
-/// The function that goes on with a run after a restart of the machine in its middle: only the controller calls it.
+/// The function that resumes a run after a restart of the machine. Only the controller calls it.
 pub const RESUME: &str = "state.resume";
 
-/// The function that tells what a target has kept of a job (its only argument), for a controller that was gone
-/// meanwhile: a map with `state` (`done`, `running`, `died`, `unknown`), and `result` ([`Return::to_bytes`]) or `pid`.
-/// With `signal` (15 or 9) what still runs is stopped. Only the controller calls it.
+/// The function that returns what a target has kept of a job (its only argument), for a controller that was away: a map
+/// with `state` (`done`, `running`, `died`, `unknown`), and `result` ([`Return::to_bytes`]) or `pid`. With `signal` (15
+/// or 9), a running call is stopped. Only the controller calls it.
 pub const KEPT: &str = "job.kept";
 
-/// What a target answered.
+/// A target's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Return {
-    /// The result; for a failed call the text that Salt's users would see.
+    /// The result; for a failed call, the text that Salt shows.
     #[n(0)]
     pub value: Value,
-    /// 0, or what the function says went wrong (a command's own exit code, say).
+    /// 0, or an error code of the function, such as a command's exit code.
     #[n(1)]
     pub retcode: i32,
-    /// Set when the function could not do its work.
+    /// Set if the function failed.
     #[n(2)]
     pub problem: Option<Problem>,
 }
@@ -106,19 +106,19 @@ impl Return {
         self.problem.is_none() && self.retcode == 0
     }
 
-    /// For files.
+    /// Encodes it for files.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Writing into memory can't fail.
         minicbor::to_vec(self).unwrap_or_default()
     }
 
-    /// What [`Return::to_bytes`] wrote; `None` if it is anything else.
+    /// Decodes the bytes of [`Return::to_bytes`]; `None` if they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Return> {
         minicbor::decode(bytes).ok()
     }
 }
 
-/// Why a call failed: a kind for programs, a text and a way out for people.
+/// Why a call failed: a kind for programs, and a text and a hint for users.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode, thiserror::Error)]
 #[error("{text}")]
 pub struct Problem {
@@ -132,7 +132,7 @@ pub struct Problem {
     pub misfit: Option<ArgumentMisfit>,
 }
 
-/// Why arguments don't fit a function, where templates and states report it in Salt's words instead of ours.
+/// Why the arguments don't fit, for templates and states, which report it in Salt's words.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum ArgumentMisfit {
     #[n(0)]
@@ -155,20 +155,20 @@ pub enum ProblemKind {
     /// The arguments don't fit.
     #[n(1)]
     Arguments,
-    /// It ran and failed.
+    /// The function ran and failed.
     #[n(2)]
     Failed,
-    /// Somebody cancelled it.
+    /// The call was cancelled.
     #[n(3)]
     Cancelled,
-    /// It took longer than allowed.
+    /// The call took longer than allowed.
     #[n(4)]
     TimedOut,
-    /// The caller may not ask this.
+    /// The caller isn't permitted to make the request.
     #[n(5)]
     Refused,
-    /// The machine restarts in the middle of a run of states, which is to be gone on with by [`RESUME`]. The value is a
-    /// map: `wait`, the seconds that it may take, and `journal`, the sha256 of what the run left behind.
+    /// The machine restarts during a run of states, which [`RESUME`] continues. The value is a map: `wait`, the seconds
+    /// that the restart may take, and `journal`, the sha256 of the data that the run left.
     #[n(6)]
     Rebooting,
 }
@@ -193,7 +193,7 @@ impl Problem {
 
 impl From<Problem> for Return {
     fn from(problem: Problem) -> Return {
-        // Salt prints a failure's text as the result, and gives 1 as the return code.
+        // Salt returns a failure's text as the result, with return code 1.
         Return { value: problem.text.clone().into(), retcode: 1, problem: Some(problem) }
     }
 }

@@ -1,35 +1,35 @@
-//! What is known of functions and states without running them.
+//! Descriptions of functions and states, which are available without running them.
 //!
-//! The attributes in `modules` say it, the agent carries the little that it needs of it, and `catalog` has all of it
-//! for the controller.
+//! They come from the attributes in `modules`. The agent has the few that it needs, and `catalog` has all of them for
+//! the controller.
 
 use std::fmt;
 
 use crate::pattern::glob;
 use crate::value::{FromValueError, Map, Value, from_value};
 
-/// What a function is like, as far as others act on it.
+/// The properties of a function that callers rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nature {
-    /// It changes nothing on the machine.
+    /// The function changes nothing on the machine.
     pub reads: bool,
-    /// The small agent has it (decision 0018).
+    /// The small agent has the function (decision 0018).
     pub small: bool,
-    /// It reads, takes little time, and whether it ran once or twice is all the same. A target keeps no note of such
-    /// a call: the note would cost more than the work (decision 0020).
+    /// The function reads and is fast, and running it twice does no harm. A target doesn't record such a call: the
+    /// record would cost more than the call (decision 0020).
     pub repeatable: bool,
-    /// Its result is that of states.
+    /// Its result has the form of state results.
     pub runs_states: bool,
-    /// It must have the machine for itself: no two of them run at a time.
+    /// It needs the machine for itself: no two such functions run at the same time.
     pub whole_machine: bool,
-    /// It can send the output of commands as it comes.
+    /// It can send the output of commands while they run.
     pub streams: bool,
-    /// It is about the calls that an agent is at work on; each agent knows of its own only.
+    /// It is about the calls that an agent is running; each agent knows only its own.
     pub about_jobs: bool,
 }
 
 impl Nature {
-    /// Of a function that changes something, and of which nothing else is to be known.
+    /// The nature of a function that changes the machine and has no other property.
     pub const CHANGES: Nature = Nature {
         reads: false,
         small: false,
@@ -41,7 +41,8 @@ impl Nature {
     };
 }
 
-/// Whether a pattern means a function or state: its name, its noun, a shell pattern for either, or nothing for all.
+/// Whether a pattern selects a function or state: by name, by noun, or by a shell pattern for either; empty selects
+/// all.
 pub fn is_meant(pattern: &str, name: &str, aliases: &[&str]) -> bool {
     let pattern = pattern.trim_end_matches('.');
     if pattern.is_empty() {
@@ -58,7 +59,7 @@ pub fn is_meant(pattern: &str, name: &str, aliases: &[&str]) -> bool {
 pub enum Shape {
     Any,
     Bool,
-    /// True or false as Python takes it: any value is one or the other.
+    /// Any value, read as true or false by Python's rules.
     Flag,
     I32,
     I64,
@@ -74,7 +75,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Whether a value can be read as such, by the very code that reads it on the target.
+    /// Whether a value can be read as this type. Uses the code that reads it on the target.
     pub fn check(&self, value: Value) -> Result<(), FromValueError> {
         match self {
             Shape::Any | Shape::Flag => Ok(()),
@@ -87,7 +88,7 @@ impl Shape {
             Shape::F64 => from_value::<f64>(value).map(drop),
             Shape::Text => from_value::<String>(value).map(drop),
             Shape::Map => from_value::<Map>(value).map(drop),
-            // A single item is taken for a list.
+            // A single item is accepted as a list.
             Shape::List(item) => match value {
                 Value::List(items) => items.into_iter().try_for_each(|value| item.check(value)),
                 Value::Null => Ok(()),
@@ -101,7 +102,7 @@ impl Shape {
     }
 }
 
-/// As in the catalog's data file: `string?`, `[string]`.
+/// Formats the shape as in the catalog's data file: `string?`, `[string]`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -4,7 +4,7 @@ use minicbor::{Decode, Encode};
 
 use crate::value::Map;
 
-/// Tags are Salt's (`salt/job/JID/ret/ID`), so that listeners written for Salt keep working.
+/// An event. Its tag is Salt's (`salt/job/JID/ret/ID`), so that listeners written for Salt keep working.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Event {
     #[n(0)]

@@ -1,6 +1,6 @@
-//! Hash tables for untrusted data: fast, and seeded at random, so that nobody can choose colliding keys.
+//! Hash tables for untrusted data: fast, and seeded randomly, so that nobody can construct colliding keys.
 
-/// What all of them hash with.
+/// The hasher of all these tables.
 pub type Hasher = foldhash::fast::RandomState;
 
 pub type HashMap<K, V> = std::collections::HashMap<K, V, Hasher>;

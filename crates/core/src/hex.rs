@@ -1,4 +1,4 @@
-//! [`hex`]: bytes as digits, the way sums and tokens are written.
+//! [`hex`]: bytes as hexadecimal digits, as in checksums and tokens.
 
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

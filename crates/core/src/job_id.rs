@@ -1,13 +1,13 @@
-//! [`JobId`]: Salt's twenty digits.
+//! [`JobId`]: Salt's job id of twenty digits.
 
 use std::fmt;
 use std::str::FromStr;
 
 use minicbor::{Decode, Decoder, Encode, decode};
 
-/// The time of a job's start in UTC, to the microsecond: `YYYYMMDDhhmmssffffff`.
+/// The start time of a job in UTC, to the microsecond: `YYYYMMDDhhmmssffffff`.
 ///
-/// Always exactly twenty ASCII digits, so it is safe as the name of a file or key (docs/security-rules.md#r6).
+/// It always consists of twenty ASCII digits, so it is safe as the name of a file or key (docs/security-rules.md#r6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode)]
 #[cbor(transparent)]
 pub struct JobId(#[cbor(with = "minicbor::bytes")] [u8; 20]);
@@ -17,7 +17,7 @@ pub struct JobId(#[cbor(with = "minicbor::bytes")] [u8; 20]);
 pub struct Error(String);
 
 impl JobId {
-    /// The id of a job that starts at this time, given as microseconds since 1970.
+    /// The id of a job that starts at this time, in microseconds since 1970.
     pub fn at(micros: u64) -> JobId {
         let seconds = micros / 1_000_000;
         let (year, month, day) = date((seconds / 86_400) as i64);
@@ -38,7 +38,7 @@ impl JobId {
         std::str::from_utf8(&self.0).unwrap_or("00000000000000000000")
     }
 
-    /// `2026, Jan 31 09:30:00.123456`, the form in which Salt shows a start time.
+    /// The start time as Salt shows it: `2026, Jan 31 09:30:00.123456`.
     pub fn start_time(&self) -> String {
         const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         let text = self.as_str();
@@ -56,7 +56,7 @@ impl JobId {
     }
 }
 
-/// Days since 1970 to year, month, day (Howard Hinnant's `civil_from_days`).
+/// Converts days since 1970 to year, month and day (Howard Hinnant's `civil_from_days`).
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

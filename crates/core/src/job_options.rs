@@ -1,4 +1,4 @@
-//! [`JobOptions`]: how a job goes over its targets. A request carries them, and the job's record keeps them for a rerun.
+//! [`JobOptions`]: how a job processes its targets. A request has them, and the job's record keeps them for a rerun.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,13 +10,13 @@ use minicbor::{Decode, Encode};
 
 #[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
 pub struct JobOptions {
-    /// How many targets run at a time; all at once without it.
+    /// How many targets run at a time; all at once if not set.
     #[n(0)]
     pub batch: Option<Batch>,
     /// Seconds to wait after each target of a batch.
     #[n(1)]
     pub batch_wait: f64,
-    /// Seconds that the call may take on each target; no limit without it.
+    /// The time limit of the call on each target, in seconds; no limit if not set.
     #[n(2)]
     pub timeout: Option<f64>,
     /// Start no further target after the first failure.
@@ -25,10 +25,10 @@ pub struct JobOptions {
     /// Run on this many of the selected targets, chosen at random.
     #[n(4)]
     pub subset: Option<usize>,
-    /// Wait in line where states run on a target already; refused without it.
+    /// Wait if states already run on a target; otherwise the call is refused.
     #[n(5)]
     pub queue: bool,
-    /// Send the output of commands to those who watch the job, as it is printed.
+    /// Send the output of commands, as it is printed, to clients that watch the job.
     #[n(6)]
     pub stream: bool,
     /// Remove the agents from the targets afterwards.
@@ -48,7 +48,7 @@ pub enum OptionError {
 }
 
 impl JobOptions {
-    /// Checks what the types alone do not: lengths of time and the size of the subset.
+    /// Checks what the types don't ensure: durations and the size of the subset.
     pub fn check(&self) -> Result<(), OptionError> {
         self.batch_wait()?;
         self.timeout()?;
@@ -59,7 +59,7 @@ impl JobOptions {
         duration("batch_wait", self.batch_wait)
     }
 
-    /// `None` without a limit; 0 seconds mean that too.
+    /// The time limit; `None` if it isn't set or is 0.
     pub fn timeout(&self) -> Result<Option<Duration>, OptionError> {
         self.timeout.filter(|seconds| *seconds != 0.0).map(|seconds| duration("timeout", seconds)).transpose()
     }
@@ -73,7 +73,7 @@ fn duration(option: &'static str, seconds: f64) -> Result<Duration, OptionError>
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Batch {
     Count(usize),
-    /// Of the selected targets.
+    /// A percentage of the selected targets.
     Percent(f64),
 }
 
@@ -111,7 +111,7 @@ impl fmt::Display for Batch {
     }
 }
 
-/// Stored and sent as its text.
+/// A batch is stored and sent as text.
 impl<C> Encode<C> for Batch {
     fn encode<W: Write>(&self, e: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
         e.str(&self.to_string())?.ok()

@@ -1,4 +1,4 @@
-//! [`JobUpdate`]: what happens while a job runs, as the controller reports it to those who watch.
+//! [`JobUpdate`]: the events of a running job, as the controller reports them to clients that watch it.
 
 use minicbor::{Decode, Encode};
 
@@ -14,7 +14,7 @@ pub enum JobUpdate {
         #[n(0)]
         target: String,
     },
-    /// Part of what a command prints there.
+    /// Part of the output of a command there.
     #[n(1)]
     Output {
         #[n(0)]
@@ -50,7 +50,7 @@ pub enum JobUpdate {
         #[n(1)]
         event: Event,
     },
-    /// A target's run warns the operator of something that is not part of its result.
+    /// A target's run warns the operator of something outside of its result.
     #[n(7)]
     Warning {
         #[n(0)]
@@ -60,10 +60,10 @@ pub enum JobUpdate {
         #[n(2)]
         hint: Option<String>,
     },
-    /// A target is done, and its return is stored.
+    /// A target has finished, and its return is stored.
     #[n(5)]
     Done(#[n(0)] ReturnRecord),
-    /// The job has ended: nothing comes after it.
+    /// The job has ended; no update follows.
     #[n(6)]
     Ended(#[n(0)] Box<JobRecord>),
 }

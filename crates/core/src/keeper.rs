@@ -1,4 +1,4 @@
-//! The messages between commands and the keeper over its socket.
+//! The messages between commands and the keeper, over its socket.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::log::{LogLevel, LogRecord};
 use crate::roster::RosterEntry;
 use crate::secret::{Secret, sealed};
 
-/// From a command to the keeper.
+/// Messages from a command to the keeper.
 #[derive(Clone, Debug, Encode, Decode)]
 pub enum ToKeeper {
-    /// The first message. The keeper ends if the build is another one.
+    /// The first message. The keeper exits if its build differs.
     #[n(0)]
     Hello {
         #[n(0)]
@@ -34,7 +34,7 @@ pub enum ToKeeper {
         /// Report each stage.
         #[n(3)]
         verbose: bool,
-        /// Which agent is needed.
+        /// The kind of agent that is needed.
         #[n(4)]
         agent_kind: AgentKind,
         /// Report diagnostic lines of the login up to this level.
@@ -61,7 +61,7 @@ pub enum ToKeeper {
         #[n(2)]
         message: Message,
     },
-    /// The request is abandoned.
+    /// Abandons a request.
     #[n(4)]
     End {
         #[n(0)]
@@ -69,7 +69,7 @@ pub enum ToKeeper {
     },
     #[n(5)]
     List,
-    /// Close the links of these targets, or all if there are none.
+    /// Closes the links of these targets, or all if there are none.
     #[n(6)]
     Close {
         #[n(0)]
@@ -78,7 +78,7 @@ pub enum ToKeeper {
         #[n(1)]
         wipe: bool,
     },
-    /// The user's answer.
+    /// The user's answer to a question.
     #[n(7)]
     Secret {
         #[n(0)]
@@ -86,10 +86,10 @@ pub enum ToKeeper {
         #[cbor(n(1), with = "sealed")]
         answer: Option<Secret>,
     },
-    /// Close all links and end.
+    /// Closes all links and exits.
     #[n(8)]
     Stop,
-    /// Requests the small agent that still runs beside the whole one, if there is one.
+    /// Requests the small agent that still runs beside the whole one, if it does.
     #[n(9)]
     SecondaryAgent {
         #[n(0)]
@@ -99,7 +99,7 @@ pub enum ToKeeper {
     },
 }
 
-/// From the keeper to a command.
+/// Messages from the keeper to a command.
 #[derive(Clone, Debug, Encode, Decode)]
 pub enum FromKeeper {
     #[n(0)]
@@ -161,13 +161,13 @@ pub enum FromKeeper {
         #[n(0)]
         count: u32,
     },
-    /// Print a message at the terminal.
+    /// Prints a message at the terminal.
     #[n(9)]
     Notice {
         #[n(0)]
         text: String,
     },
-    /// Ask the user at the terminal.
+    /// Asks the user at the terminal.
     #[n(8)]
     Question {
         #[n(0)]

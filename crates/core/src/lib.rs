@@ -1,6 +1,6 @@
 //! The nouns that processes exchange, and the rules on them that need no I/O.
 //!
-//! Whatever crosses a wire or enters a store is defined here and nowhere else.
+//! All types that are sent between processes or stored are defined here.
 
 pub mod hash;
 mod hex;

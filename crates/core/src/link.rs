@@ -1,10 +1,10 @@
-//! What is known of a link to a target: its key, how far it got, and why it failed.
+//! Links to targets: their keys, the stages of opening them, and failures.
 
 use std::fmt;
 
 use minicbor::{Decode, Encode};
 
-/// By this a link is found again: it's made once, and then used by whoever names the same.
+/// Identifies a link: it is opened once, and then shared by all callers with an equal key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
 pub struct LinkKey {
     #[n(0)]
@@ -15,7 +15,7 @@ pub struct LinkKey {
     pub address: String,
     #[n(3)]
     pub port: u16,
-    /// Whom the agent became after the login (`sudo:root`); empty if nobody else.
+    /// The method and the user of the escalation after the login (`sudo:root`); empty if there is none.
     #[n(4)]
     pub escalated: String,
 }
@@ -27,7 +27,7 @@ impl fmt::Display for LinkKey {
     }
 }
 
-/// Which of the two agents: the small one is sent first, the whole one when a call needs it
+/// The kind of agent: the small one is uploaded first, the whole one when a call needs it
 /// (docs/decisions/0018-a-small-agent-goes-first.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
@@ -48,42 +48,42 @@ impl AgentKind {
     }
 }
 
-/// How far one gets on the way to a target. Each stage has its own failures and ways out.
+/// The stages of opening a link, in order. Each stage has its own failures and hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Stage {
-    /// The roster entry and the ssh configuration make sense.
+    /// The roster entry and the ssh configuration are valid.
     #[n(0)]
     Settings,
-    /// The name has an address.
+    /// The name was resolved to an address.
     #[n(1)]
     Resolve,
-    /// A TCP connection stands.
+    /// The TCP connection is open.
     #[n(2)]
     Connect,
-    /// An SSH server greeted.
+    /// The SSH server sent its banner.
     #[n(3)]
     Banner,
     #[n(4)]
     KeyExchange,
-    /// The host's key is the one expected.
+    /// The host key is the expected one.
     #[n(5)]
     HostKey,
     #[n(6)]
     Login,
-    /// The server lets us start a command.
+    /// The server started a command.
     #[n(7)]
     Session,
-    /// sudo, su or doas let us through.
+    /// sudo, su or doas succeeded.
     #[n(8)]
     Escalate,
     /// The agent is on the target.
     #[n(9)]
     Upload,
-    /// The agent runs and speaks our protocol.
+    /// The agent runs and speaks the same protocol.
     #[n(10)]
     Agent,
-    /// The link stood and broke.
+    /// The link was open and broke.
     #[n(11)]
     Link,
 }
@@ -122,9 +122,9 @@ impl Stage {
     }
 }
 
-/// Why a target could not be reached: where it stopped, what happened, what to do.
+/// Why a target could not be reached: the stage, the cause and a hint.
 ///
-/// Nothing was run on the target, except where the stage is `Link`.
+/// Nothing ran on the target, except if the stage is `Link`.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode, thiserror::Error)]
 #[error("{text}")]
 pub struct LinkFailure {
@@ -132,10 +132,10 @@ pub struct LinkFailure {
     pub stage: Stage,
     #[n(1)]
     pub text: String,
-    /// The way out.
+    /// What the user can do.
     #[n(2)]
     pub hint: Option<String>,
-    /// Trying again might help: the server was busy, not unwilling.
+    /// A retry might help: the server was only overloaded.
     #[n(3)]
     pub busy: bool,
 }
@@ -158,7 +158,7 @@ impl LinkFailure {
     }
 }
 
-/// A link that is up, for `rocksalt links`.
+/// An open link, for `rocksalt links`.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Info {
     #[n(0)]
@@ -166,16 +166,16 @@ pub struct Info {
     /// The target's id.
     #[n(1)]
     pub target: String,
-    /// Seconds since 1970.
+    /// The time when it was opened, in seconds since 1970.
     #[n(2)]
     pub since: u64,
-    /// Seconds since the last call ended or began.
+    /// Seconds since a call last started or ended.
     #[n(3)]
     pub idle: u64,
-    /// How many calls there were.
+    /// The number of calls so far.
     #[n(4)]
     pub calls: u64,
-    /// What runs now: who asked, and which function.
+    /// The running calls: each with its caller and function.
     #[n(5)]
     pub users: Vec<String>,
     #[n(6)]

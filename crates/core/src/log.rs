@@ -1,11 +1,11 @@
 //! Diagnostic lines that cross a process boundary: from the agent to the controller, and from the keeper to a command.
 //!
-//! A target may be hostile: whoever receives a record bounds its size with [`LogRecord::bounded`] and removes
-//! characters that a terminal acts on with [`printable`] (docs/security-rules.md).
+//! A target may be hostile: a receiver bounds each record's size with [`LogRecord::bounded`], and removes characters
+//! that a terminal would interpret with [`printable`] (docs/security-rules.md).
 
 use minicbor::{Decode, Encode};
 
-/// How important a line is; a lower one is more important.
+/// The importance of a line; a lower level is more important.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum LogLevel {
@@ -21,15 +21,15 @@ pub enum LogLevel {
     Trace,
 }
 
-/// One line.
+/// One diagnostic line.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct LogRecord {
     #[n(0)]
     pub level: LogLevel,
-    /// The part of the program that wrote it.
+    /// The module that wrote it.
     #[n(1)]
     pub module: String,
-    /// Never holds argument values, pillar, file contents, variables or passwords.
+    /// Never contains argument values, pillar, file contents, variables or passwords.
     #[n(2)]
     pub text: String,
 }
@@ -58,8 +58,8 @@ fn cut(text: &mut String, limit: usize) {
     }
 }
 
-/// The text on one line, without characters that a terminal acts on: control characters, and those that change the
-/// direction or the visibility of text.
+/// Returns the text on one line, without characters that a terminal interprets: control characters, and characters that
+/// change the direction or the visibility of text.
 pub fn printable(text: &str) -> String {
     let harmful = |c: char| {
         c.is_control()

@@ -1,14 +1,14 @@
 //! Masks secrets in a call's arguments before anything is stored or shown (`docs/security-rules.md#r13`).
 //!
-//! Names decide: an argument called `password`, one that ends in `_token`, the pillar of a call. A secret in the
-//! middle of a command line can't be recognised; pass those by `env`, `stdin` or pillar.
+//! A secret is recognised by its name: an argument called `password`, one that ends in `_token`, the pillar of a call.
+//! A secret within a command line can't be recognised; pass it by `env`, `stdin` or pillar.
 
 use crate::value::{Map, Value};
 
-/// Replaces a secret.
+/// The text that replaces a secret.
 pub const MASK: &str = "(secret)";
 
-/// Names whose values are secret.
+/// Names of secrets.
 const NAMES: [&str; 24] = [
     "access_key",
     "api_key",
@@ -36,14 +36,14 @@ const NAMES: [&str; 24] = [
     "token",
 ];
 
-/// Ends of such names.
+/// Suffixes of names of secrets.
 const ENDS: [&str; 9] =
     ["_api_key", "_pass", "_passphrase", "_passwd", "_password", "_private_key", "_secret", "_secret_key", "_token"];
 
-/// Names that look secret and are not: whether there is a password, how it is made.
+/// Names that look like a secret's but aren't: they tell whether there is a password, or how it is made.
 const FREE: [&str; 3] = ["enforce_password", "hash_password", "empty_password"];
 
-/// Functions that take a secret by position, counted from 0.
+/// Functions that take a secret by position, counting from 0.
 const PLACES: [(&str, usize); 13] = [
     ("htpasswd.useradd", 2),
     ("mysql.user_chpass", 2),
@@ -75,7 +75,7 @@ pub fn masked(value: &Value) -> Value {
     match value {
         Value::Map(map) => Value::Map(masked_map(map)),
         Value::List(items) => Value::List(items.iter().map(masked).collect()),
-        // `password=x`, as it is typed.
+        // The form `password=x` of the command line.
         Value::String(text) => match text.split_once('=') {
             Some((name, value)) if !value.is_empty() && is_secret(name.trim()) => format!("{name}={MASK}").into(),
             _ => value.clone(),
@@ -92,13 +92,13 @@ fn masked_map(map: &Map) -> Map {
     masked.collect()
 }
 
-/// Whether a name is one of a secret. Upper and lower case, `-` and `_` are the same.
+/// Whether the name is a secret's. Case doesn't matter, and `-` equals `_`.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
     !FREE.contains(&name.as_str()) && (NAMES.contains(&name.as_str()) || ENDS.iter().any(|end| name.ends_with(end)))
 }
 
-/// Nothing, and a flag, are no secrets.
+/// Whether a value can be a secret: an empty value or a flag can't.
 pub fn holds_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => false,

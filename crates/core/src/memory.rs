@@ -1,9 +1,9 @@
 //! Settings of the C library's allocator.
 
-/// All threads share one heap, which grows in large steps. To be called before there are threads.
+/// Makes all threads share one heap, which grows in large steps. Must be called before any thread is started.
 ///
-/// By default each thread has a heap of its own, which glibc enlarges page by page: a result of a thousand states took
-/// 900 system calls for that. Small pieces are kept by each thread anyway, so few meet at the one heap.
+/// By default, each thread has its own heap, which glibc enlarges page by page: a result of a thousand states took 900
+/// system calls for that. Each thread caches small allocations anyway, so the shared heap is rarely contended.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn share_one_heap() {
     use std::ffi::c_int;
@@ -13,11 +13,11 @@ pub fn share_one_heap() {
     const STEP: c_int = 1024 * 1024;
 
     #[allow(unsafe_code)]
-    // SAFETY: this is glibc's own declaration of it.
+    // SAFETY: this matches glibc's declaration.
     unsafe extern "C" {
         safe fn mallopt(parameter: c_int, value: c_int) -> c_int;
     }
-    // Only a matter of speed.
+    // A failure only affects the speed.
     mallopt(ARENA_MAX, 1);
     mallopt(TOP_PAD, STEP);
 }

@@ -1,24 +1,24 @@
-//! Salt's strategies to merge data, for pillars and templates.
+//! Salt's strategies for merging data, for pillars and templates.
 
 use crate::value::{Map, Value};
 
-/// What happens where both sides have something.
+/// What happens to a key that both sides have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Maps are merged at every depth; lists are replaced, or joined if asked for.
+    /// Merges maps at every depth; lists are replaced, or joined on request.
     Recurse,
-    /// As `Recurse`, but lists are never joined: what Salt does for `none` and for names it doesn't know.
+    /// Like `Recurse`, but lists are never joined. Salt uses it for `none` and for unknown names.
     RecurseOnly,
-    /// A key of the first level is replaced as a whole.
+    /// Replaces the values of top-level keys.
     Overwrite,
-    /// Values of both sides are collected in lists; keys that only the second has are dropped.
+    /// Collects the values of both sides in lists; keys that only the second has are dropped.
     List,
-    /// Maps are merged at the first level only; other things become lists of both without doubles.
+    /// Merges maps only at the top level; other values become a list of both without duplicates.
     Aggregate,
 }
 
 impl Strategy {
-    /// The strategy that Salt means by a name; `smart` depends on the renderer.
+    /// The strategy that Salt uses for a name; `smart` depends on the renderer.
     pub fn named(name: &str, renderer: &str) -> Strategy {
         match name {
             "smart" if renderer.rsplit('|').next() == Some("yamlex") || renderer.starts_with("yamlex_") => {
@@ -37,7 +37,7 @@ impl Strategy {
 #[error("Cannot update using non-dict types in dictupdate.update()")]
 pub struct NotMaps;
 
-/// Merges the second over the first. All but [`Strategy::Aggregate`] need two maps.
+/// Merges `second` over `first`. All strategies but [`Strategy::Aggregate`] need two maps.
 pub fn merge(first: Value, second: Value, strategy: Strategy, merge_lists: bool) -> Result<Value, NotMaps> {
     match (first, second) {
         (Value::Map(first), Value::Map(second)) => Ok(Value::Map(merge_maps(first, second, strategy, merge_lists))),
@@ -46,21 +46,21 @@ pub fn merge(first: Value, second: Value, strategy: Strategy, merge_lists: bool)
     }
 }
 
-/// As [`merge`], where both are known to be maps.
+/// Like [`merge`], for two maps.
 pub fn merge_maps(mut first: Map, second: Map, strategy: Strategy, merge_lists: bool) -> Map {
     match strategy {
         Strategy::Recurse => update(&mut first, second, merge_lists),
         Strategy::RecurseOnly => update(&mut first, second, false),
-        // Lists of the first side were replaced before, so there is nothing to join.
+        // The first side's values are replaced, so there are no lists to join.
         Strategy::Overwrite | Strategy::Aggregate => first.extend(second),
         Strategy::List => collect(&mut first, second),
     }
     first
 }
 
-/// Puts a map over another: maps are merged at every depth, and lists joined if `merge_lists` says so.
+/// Merges a map over another: maps at every depth; lists are joined if `merge_lists` is set.
 ///
-/// A key that was there keeps its place.
+/// An existing key keeps its position.
 pub fn update(under: &mut Map, over: Map, merge_lists: bool) {
     for (key, value) in over {
         match (under.get_value_mut(&key), value) {
@@ -72,7 +72,7 @@ pub fn update(under: &mut Map, over: Map, merge_lists: bool) {
     }
 }
 
-/// Appends to a list what it doesn't have yet. Doubles inside `more` stay, as in Salt.
+/// Appends the items that the list doesn't have yet. As in Salt, duplicates within `more` stay.
 pub fn join(list: &mut Vec<Value>, more: Vec<Value>) {
     let had = list.len();
     for item in more {
@@ -95,7 +95,7 @@ fn aggregated(first: Value, second: Value) -> Vec<Value> {
         Value::List(items) => items,
         one => vec![one],
     };
-    // A map and something else don't mix: the second stays, as a list.
+    // A map and another value can't be combined: the second one stays, as a list.
     if matches!(first, Value::Map(_)) || matches!(second, Value::Map(_)) {
         return items(second);
     }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::yaml;
 
-    /// Both sides, strategy, `merge_lists`; and what Salt 3008.3's `dictupdate.merge` gives.
+    /// Each case has both sides, strategy and `merge_lists`, and the result of Salt 3008.3's `dictupdate.merge`.
     #[test]
     fn data_is_merged_as_in_salt() {
         let cases = [

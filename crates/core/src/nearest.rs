@@ -1,6 +1,6 @@
-//! Finds the nearest spelling, for "did you mean".
+//! Finds the most similar spelling, for "did you mean".
 
-/// The candidate most like `word`, if one is like enough to be meant.
+/// The candidate most similar to `word`, if it is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).clamp(1, 3);
     candidates
@@ -11,12 +11,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean 'x'?`, or nothing: to be put behind a message.
+/// `; did you mean 'x'?` to append to a message, or nothing.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map_or_else(String::new, |right| format!("; did you mean '{right}'?"))
 }
 
-/// Edits between two words, where swapping neighbours counts as one.
+/// The edit distance between two words; swapping adjacent letters counts as one edit.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];

@@ -1,4 +1,4 @@
-//! Salt's default minion options, as far as templates read them.
+//! Salt's default minion options, those that templates read.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ static DEFAULTS: LazyLock<Map> = LazyLock::new(|| match crate::yaml::parse(TEXT)
     _ => Map::new(),
 });
 
-/// What `opts` and `config.get` have for options that aren't set.
+/// The values of unset options in `opts` and `config.get`.
 pub fn option_defaults() -> &'static Map {
     &DEFAULTS
 }

@@ -1,4 +1,4 @@
-//! What is stored of a job: its [`JobRecord`] before anything is sent, a [`ReturnRecord`] for each target, and events.
+//! The stored data of a job: its [`JobRecord`] before anything is sent, a [`ReturnRecord`] for each target, and events.
 
 use minicbor::{Decode, Encode};
 
@@ -11,19 +11,19 @@ use crate::masking;
 use crate::request::RunRequest;
 use crate::value::{Map, Value};
 
-/// A job as it is stored. The record exists before the first target hears of the job.
+/// A stored job. The record exists before the first target receives the job.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct JobRecord {
     #[n(0)]
     pub id: JobId,
-    /// As the user wrote it; secrets among the arguments are masked.
+    /// As the user wrote it; secrets in the arguments are masked.
     #[n(1)]
     pub function: String,
     #[n(2)]
     pub args: Vec<Value>,
     #[n(3)]
     pub kwargs: Map,
-    /// The target expression as it was written, and its kind (`glob`, `compound` …).
+    /// The target expression as written, and its kind (`glob`, `compound` …).
     #[n(4)]
     pub target: String,
     #[n(5)]
@@ -31,12 +31,12 @@ pub struct JobRecord {
     /// The ids that matched.
     #[n(6)]
     pub targets: Vec<String>,
-    /// Ids that the target names and the roster does not have.
+    /// Ids in the target expression that the roster doesn't have.
     #[n(7)]
     pub missing: Vec<String>,
     #[n(8)]
     pub user: String,
-    /// Data of the requester, to find the job by.
+    /// The requester's own data, to find the job.
     #[n(9)]
     pub metadata: Value,
     /// Microseconds since 1970.
@@ -44,24 +44,24 @@ pub struct JobRecord {
     pub started: u64,
     #[n(11)]
     pub state: JobState,
-    /// Microseconds since 1970, once it has ended.
+    /// The end in microseconds since 1970, once the job has ended.
     #[n(12)]
     pub ended: Option<u64>,
-    /// The controller that runs it.
+    /// The controller that runs the job.
     #[n(13)]
     pub owner: String,
-    /// How it went over its targets, for a rerun.
+    /// How the job processes its targets, for a rerun.
     #[n(14)]
     #[cbor(default)]
     pub options: JobOptions,
-    /// What separates the parts of a grain's or pillar's path in the target; `:` without it.
+    /// The delimiter in paths of grains and pillar in the target expression; `:` if not set.
     #[n(15)]
     pub delimiter: Option<String>,
 }
 
 impl JobRecord {
-    /// The request that starts this job again, on the same target as it is then; `None` if its arguments held secrets,
-    /// which no record keeps.
+    /// The request that runs this job again, with its target expression evaluated anew. `None` if its arguments had
+    /// secrets, which no record keeps.
     pub fn rerun(&self) -> Option<RunRequest> {
         if self.args.iter().chain(self.kwargs.values()).any(is_masked) {
             return None;
@@ -92,7 +92,7 @@ fn is_masked(value: &Value) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum JobState {
-    /// Waits for another job on one of its targets.
+    /// Waits for another job on a target.
     #[n(0)]
     Queued,
     #[n(1)]
@@ -100,7 +100,7 @@ pub enum JobState {
     /// Every target has a return.
     #[n(2)]
     Done,
-    /// Somebody cancelled it.
+    /// The job was cancelled.
     #[n(3)]
     Cancelled,
     /// Its controller died, and the results of some targets are lost.
@@ -134,27 +134,27 @@ pub struct ReturnRecord {
     /// Microseconds since 1970.
     #[n(2)]
     pub ended: u64,
-    /// Salt's `out`: how to show it.
+    /// Salt's `out`: how to display the result.
     #[n(3)]
     pub outputter: Option<String>,
-    /// Its size in bytes before it was truncated, if it was too large.
+    /// The original size in bytes, if the return was truncated.
     #[n(4)]
     pub cut_from: Option<u64>,
 }
 
 impl ReturnRecord {
-    /// An outcome that is not stored yet: the time and the rest are set when it is.
+    /// Creates a record that isn't stored yet; the time and the other fields are set when it is.
     pub fn new(target: String, outcome: TargetOutcome) -> ReturnRecord {
         ReturnRecord { target, outcome, ended: 0, outputter: None, cut_from: None }
     }
 }
 
-/// How it ended on one target.
+/// How the job ended on one target.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum TargetOutcome {
     #[n(0)]
     Returned(#[n(0)] Return),
-    /// It was not reached, or the link broke.
+    /// The target was not reached, or the link broke.
     #[n(1)]
     Unreached {
         #[n(0)]
@@ -165,10 +165,10 @@ pub enum TargetOutcome {
         #[n(2)]
         hint: Option<String>,
     },
-    /// Not tried, with the reason.
+    /// The target was skipped, with the reason.
     #[n(2)]
     Skipped(#[n(0)] String),
-    /// The outcome is unknown, with the reason: the controller died, and the target does not know it either.
+    /// The outcome is unknown, with the reason: the controller died, and the target doesn't know the outcome either.
     #[n(3)]
     Lost(#[n(0)] String),
 }
@@ -203,10 +203,10 @@ mod stage_name {
     }
 }
 
-/// The number of an event; higher than those of all events before it.
+/// The number of an event, which is higher than those of all earlier events.
 pub type EventId = u64;
 
-/// An event in the log.
+/// A logged event.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct LoggedEvent {
     #[n(0)]
@@ -264,11 +264,11 @@ mod tests {
         assert!(masked.rerun().is_none());
     }
 
-    /// As an earlier version wrote it: without the options, and a failure with the name of its stage.
+    /// Earlier versions wrote records without the options, and a failure with the name of its stage.
     #[test]
     fn records_of_earlier_versions_can_be_read() {
         let mut bytes = minicbor::to_vec(job()).expect("encoded");
-        // An array of 16 becomes one of 14.
+        // This changes the header of an array from 16 to 14 elements.
         assert_eq!(bytes[0], 0x90);
         bytes[0] = 0x8e;
         let read: JobRecord = minicbor::decode(&bytes).expect("decoded");

@@ -1,7 +1,7 @@
 //! [`Request`]: the closed list of requests to a controller, and the right that each needs
 //! (docs/security-rules.md#r1, docs/security-rules.md#r2).
-//!
-//! The command line and the HTTP APIs all use it. A new variant does not compile before [`Request::needs`] names its
+//! The command line and the HTTP APIs both use it. A new variant doesn't compile until [`Request::needs`] names its
+//! right, and a test sends every variant of [`Request::examples`] without the right.
 //! right; a test sends every variant of [`Request::examples`] without the right.
 
 use minicbor::{Decode, Encode};
@@ -16,37 +16,37 @@ use crate::value::{Map, Value};
 /// A request to a controller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// A function on targets.
+    /// Runs a function on targets.
     Run(Box<RunRequest>),
-    /// A function of the controller about its targets and jobs (Salt's runners).
+    /// Runs a function of the controller about its targets and jobs (one of Salt's runners).
     Runner(ControllerCall),
-    /// A function of the controller about itself (Salt's wheel functions).
+    /// Runs a function of the controller about itself (one of Salt's wheel functions).
     Wheel(ControllerCall),
-    /// A job with its returns.
+    /// Returns a job with its returns.
     ShowJob(JobId),
-    /// The updates of a job as it runs.
+    /// Streams the updates of a job.
     WatchJob(JobId),
-    /// Jobs that match the filter, the newest first.
+    /// Lists jobs that match the filter, the newest first.
     ListJobs(JobFilter),
-    /// Cancel a job; its processes get SIGKILL at once if `kill`.
+    /// Cancels a job; with `kill`, its processes get SIGKILL at once.
     CancelJob { job: JobId, kill: bool },
-    /// The events after an id (only new ones without it) whose tags match one of the patterns (all without any).
+    /// Streams events after an id (without it, only new ones) whose tags match any of the patterns (without any, all).
     Events { after: Option<EventId>, tags: Vec<String> },
-    /// Add an event to the log, under a tag that is not Salt's own.
+    /// Adds an event to the log, under a tag that isn't Salt's.
     Fire(Event),
-    /// An event from a web hook.
+    /// Delivers an event from a web hook.
     Hook { path: String, data: Map },
-    /// The targets, with what is known of them and the caller may see.
+    /// Lists the targets with their known data, as far as the caller may see it.
     Targets,
-    /// Statistics of the daemon.
+    /// Returns statistics of the daemon.
     Stats,
-    /// Why a user may or may not do something.
+    /// Explains why a user may or may not do something.
     Explain { user: String, function: String, target: String },
-    /// Read the configuration and the roster again.
+    /// Reloads the configuration and the roster.
     Reload,
 }
 
-/// A function on targets.
+/// A request to run a function on targets.
 #[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
 pub struct RunRequest {
     #[n(0)]
@@ -57,7 +57,7 @@ pub struct RunRequest {
     pub kwargs: Map,
     #[n(3)]
     pub target: String,
-    /// `glob`, `compound` … as Salt names them.
+    /// The kind of target expression, as Salt names it: `glob`, `compound` …
     #[n(4)]
     pub target_kind: String,
     #[n(5)]
@@ -66,7 +66,7 @@ pub struct RunRequest {
     pub options: JobOptions,
     #[n(7)]
     pub metadata: Value,
-    /// The job's id, if the requester has chosen it.
+    /// The job's id, if the requester chose it.
     #[n(8)]
     pub job: Option<JobId>,
     #[n(9)]
@@ -74,7 +74,7 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// A request for this call; the targets and the rest are still to be filled in.
+    /// Creates a request for this call; the targets and the rest must be filled in.
     pub fn of(call: &Call) -> RunRequest {
         RunRequest {
             function: call.function.clone(),
@@ -84,54 +84,54 @@ impl RunRequest {
         }
     }
 
-    /// The function and its arguments.
+    /// The call: the function and its arguments.
     pub fn call(&self) -> Call {
         Call { args: self.args.clone(), kwargs: self.kwargs.clone(), ..Call::new(self.function.as_str()) }
     }
 }
 
-/// A function of the controller itself.
+/// A call of one of the controller's functions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ControllerCall {
     pub function: String,
     pub args: Vec<Value>,
     pub kwargs: Map,
-    /// Answer at once; the result comes as an event (Salt's `runner_async` and `wheel_async`).
+    /// Answer at once; the result is sent as an event (Salt's `runner_async` and `wheel_async`).
     pub background: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobFilter {
-    /// Globs; any of them.
+    /// Globs, any of which must match.
     pub functions: Vec<String>,
     pub targets: Vec<String>,
     pub user: Option<String>,
     /// Microseconds since 1970.
     pub since: Option<u64>,
     pub until: Option<u64>,
-    /// Each of these must be in the job's metadata.
+    /// Entries that the job's metadata must all have.
     pub metadata: Map,
-    /// Only those that still run.
+    /// Only jobs that still run.
     pub running: bool,
-    /// Any of these; all without any.
+    /// Any of these states; all states if empty.
     pub states: Vec<JobState>,
     /// The first digits of the id.
     pub prefix: Option<String>,
     pub limit: Option<usize>,
-    /// Only those before this one: for pages.
+    /// Only jobs before this one, for paging.
     pub before: Option<JobId>,
 }
 
 /// The right that a request needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Needs<'a> {
-    /// Any user who is logged in.
+    /// Any logged-in user.
     Login,
-    /// A function on targets: by the rules of `external_auth`.
+    /// A function on targets, by the rules of `external_auth`.
     Function(&'a RunRequest),
-    /// `@runner` and the like.
+    /// A rule such as `@runner`.
     Runner(&'a ControllerCall),
-    /// `@wheel` and the like.
+    /// A rule such as `@wheel`.
     Wheel(&'a ControllerCall),
     /// The user who started the job, or one with `@runner` for this function.
     Job { job: JobId, or_runner: &'static str },
@@ -150,7 +150,7 @@ impl Request {
             Request::ShowJob(job) | Request::WatchJob(job) => Needs::Job { job: *job, or_runner: "jobs.list_job" },
             Request::ListJobs(_) => Needs::RunnerNamed("jobs.list_jobs"),
             Request::CancelJob { job, .. } => Needs::Job { job: *job, or_runner: "jobs.kill" },
-            // Salt's own rule: any valid token sees every event. Secrets are never in them.
+            // This is Salt's rule: any valid token sees every event. Events never contain secrets.
             Request::Events { .. } => Needs::Login,
             Request::Fire(_) => Needs::RunnerNamed("event.send"),
             Request::Hook { .. } => Needs::Login,
@@ -185,7 +185,7 @@ impl Request {
             Request::Explain { user: "x".into(), function: "test.ping".into(), target: "*".into() },
             Request::Reload,
         ];
-        // This does not compile before a new variant is added here, and then above.
+        // A new variant doesn't compile until it is added here, and then above.
         for request in &all {
             match request {
                 Request::Run(_)

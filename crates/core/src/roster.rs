@@ -7,12 +7,12 @@ use minicbor::{Decode, Encode};
 use crate::secret::{Secret, sealed};
 use crate::value::Map;
 
-/// The contents of a roster: the targets and their groups.
+/// The contents of a roster: its targets and groups.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
-    /// In the order of the source; ids differ.
+    /// In the order of the source; ids are unique.
     pub entries: Vec<RosterEntry>,
-    /// A group's name and the target expression it stands for, in compound form.
+    /// Each group's name and its target expression in compound form.
     pub nodegroups: Vec<(String, String)>,
 }
 
@@ -22,7 +22,7 @@ impl Roster {
     }
 }
 
-/// How to reach one target. What is `None` is left to `~/.ssh/config` and the defaults.
+/// How to reach a target. Fields that are `None` are taken from `~/.ssh/config` and the defaults.
 #[derive(Clone, Debug, Encode, Decode)]
 pub struct RosterEntry {
     #[n(0)]
@@ -39,32 +39,32 @@ pub struct RosterEntry {
     pub transport: String,
     #[cbor(n(5), with = "sealed")]
     pub password: Option<Secret>,
-    /// Private keys to try, before those of the defaults.
+    /// Private keys to try before the default ones.
     #[n(6)]
     pub keys: Vec<PathBuf>,
     #[cbor(n(7), with = "sealed")]
     pub key_password: Option<Secret>,
     #[n(8)]
     pub certificate: Option<PathBuf>,
-    /// Use only the named keys, none of an ssh-agent.
+    /// Use only the named keys, and none of an ssh-agent.
     #[n(9)]
     pub identities_only: bool,
     #[n(10)]
     pub proxy_jump: Option<String>,
     #[n(11)]
     pub known_hosts: Option<PathBuf>,
-    /// Accept a host key that was never seen, and remember it (`docs/security-rules.md#r8`).
+    /// Accept an unknown host key and store it (`docs/security-rules.md#r8`).
     #[n(12)]
     pub accept_new: bool,
     #[n(13)]
     pub escalate: Option<Escalate>,
-    /// Ask for a terminal: `requiretty` in sudoers needs one.
+    /// Request a terminal, which sudo needs with `requiretty`.
     #[n(14)]
     pub tty: bool,
-    /// Seconds to connect and log in.
+    /// The time limit for connecting and logging in, in seconds.
     #[n(15)]
     pub timeout: Option<u32>,
-    /// Where the agent is put on the target (Salt's `thin_dir`).
+    /// The agent's directory on the target (Salt's `thin_dir`).
     #[n(16)]
     pub agent_dir: Option<String>,
     /// The target's configuration (Salt's `minion_opts`).
@@ -76,7 +76,7 @@ pub struct RosterEntry {
     /// Pillar from the roster.
     #[n(19)]
     pub pillar: Map,
-    /// Where it was written, for messages: `roster:12`.
+    /// The place of the entry for messages, such as `roster:12`.
     #[n(20)]
     pub origin: String,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-/// Has no `Display` and no `Serialize`; `Debug` shows nothing. Wiped from memory when dropped.
+/// A secret value. It has no `Display` and no `Serialize`, its `Debug` shows nothing, and it is wiped when dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret<T: Zeroize = String>(T);
 
@@ -13,7 +13,7 @@ impl<T: Zeroize> Secret<T> {
         Secret(value)
     }
 
-    /// The one way to the value. Each caller is a place to review.
+    /// The only access to the value. Each caller needs a review.
     pub fn reveal(&self) -> &T {
         &self.0
     }
@@ -31,8 +31,8 @@ impl<T: Zeroize> fmt::Debug for Secret<T> {
     }
 }
 
-/// Writes a secret where it must cross a process boundary that only its owner can read: the
-/// keeper's socket. Named at each field that does so; nothing gets it by deriving alone.
+/// Encodes a secret where it must cross a process boundary that only its owner can read: the keeper's socket. Each such
+/// field names this module; deriving alone doesn't encode a secret.
 pub mod sealed {
     use minicbor::decode::{Decoder, Error};
     use minicbor::encode::{self, Encoder, Write};

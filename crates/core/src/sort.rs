@@ -1,11 +1,11 @@
-//! A stable sort by a comparison function, compiled once for all types, that terminates even if the comparison is inconsistent.
+//! A stable sort, compiled once for all types, that terminates even if the comparison is inconsistent.
 //!
-//! The standard library's sort is quicker, takes four kilobytes in the agent for each type and rule, and may panic if
-//! the rule contradicts itself, as Python's does when a list has a NaN in it.
+//! The standard library's sort is faster, but takes four kilobytes in the agent for each type and comparison. It may
+//! also panic if the comparison is inconsistent, as Python's is for a list with a NaN.
 
 use std::cmp::Ordering;
 
-/// Sorts; equal items keep their order. The rule is asked about the later of two items first.
+/// Sorts; equal items keep their order. The comparison gets the later of two items first.
 pub fn sort_by<T>(items: &mut [T], mut compare: impl FnMut(&T, &T) -> Ordering) {
     let mut order = order(items.len(), &mut |a, b| compare(&items[a], &items[b]));
     // Each cycle of the permutation is followed once.
@@ -25,10 +25,10 @@ pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));
 }
 
-/// So many are put in order one by one before runs are merged.
+/// The length of runs that are sorted by insertion before they are merged.
 const RUN: usize = 16;
 
-/// Which item comes first, which next.
+/// The indexes of the items in sorted order.
 #[inline(never)]
 fn order(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();

@@ -1,28 +1,28 @@
-//! [`Touches`]: what a step reads and writes, to find steps that can run at the same time.
+//! [`Touches`]: what a step reads and writes, to find steps that can run concurrently.
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
     pub reads: Vec<Thing>,
     pub writes: Vec<Thing>,
-    /// Unknown: it conflicts with every other step.
+    /// Unknown, so that it conflicts with every other step.
     pub everything: bool,
 }
 
-/// Something on a machine that steps can conflict about.
+/// Something on a machine that steps can conflict on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Thing {
-    /// A path, and everything below it.
+    /// A path and everything below it.
     Path(String),
     User(String),
     Group(String),
     Service(String),
-    /// The package database: one transaction at a time. A package may bring files, users and
-    /// services, so a step that writes it conflicts with every step that touches anything.
+    /// The package database, which allows one transaction at a time. A package may contain files, users and services,
+    /// so a step that writes it conflicts with every step that touches anything.
     Packages,
     /// A variable of the agent's environment.
     Variable(String),
-    /// The connections to other machines: a download reads it, a change of what gets through (a firewall)
-    /// writes it.
+    /// The connections to other machines. A download reads it; a change of what is allowed through, such as a firewall
+    /// rule, writes it.
     Network,
 }
 
@@ -35,12 +35,12 @@ impl Touches {
         Touches::default()
     }
 
-    /// It conflicts with no other step.
+    /// Whether it conflicts with no other step.
     pub fn is_nothing(&self) -> bool {
         !self.everything && self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// It conflicts with every step that touches anything.
+    /// Whether it conflicts with every step that touches anything.
     pub fn is_everything(&self) -> bool {
         self.everything || self.writes.contains(&Thing::Packages)
     }
@@ -57,8 +57,8 @@ impl Touches {
         self
     }
 
-    /// It takes something from there: a path of the machine, or an address. What the controller has (`salt://`) comes
-    /// over the link.
+    /// Adds the read of a source: a path of the machine or an address. Files of the controller (`salt://`) come over
+    /// the link.
     #[must_use]
     pub fn from(self, source: &str) -> Touches {
         match source.split_once("://") {
@@ -68,8 +68,8 @@ impl Touches {
         }
     }
 
-    /// Whether they are known to spoil each other's work at once, whatever their order: both write the same thing, so
-    /// that what one of them did would be lost, or one of them cuts off what the other fetches.
+    /// Whether the steps must not run concurrently, whatever their order: both write the same thing, so that one change
+    /// would be lost, or one of them cuts off the other's download.
     pub fn disturbs(&self, other: &Touches) -> bool {
         let cuts_off = |one: &Touches, other: &Touches| {
             one.writes.contains(&Thing::Network) && other.reads.contains(&Thing::Network)
@@ -77,7 +77,7 @@ impl Touches {
         overlap(&self.writes, &other.writes) || cuts_off(self, other) || cuts_off(other, self)
     }
 
-    /// Whether the two must not overlap, nor change places.
+    /// Whether the steps must not run concurrently and must keep their order.
     pub fn conflicts(&self, other: &Touches) -> bool {
         if self.is_nothing() || other.is_nothing() {
             return false;
@@ -147,7 +147,7 @@ mod tests {
         assert!(fetches.disturbs(&firewall) && firewall.disturbs(&fetches) && firewall.disturbs(&firewall));
         assert!(!fetches.disturbs(&also) && !fetches.conflicts(&also));
         assert!(fetches.conflicts(&firewall));
-        // In any order a file that another step writes can be read.
+        // The order doesn't matter for reading a file that another step writes.
         let reads = Touches::nothing().reads(Thing::Path("/srv/a".into()));
         assert!(!fetches.disturbs(&reads) && fetches.conflicts(&reads));
     }

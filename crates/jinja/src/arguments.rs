@@ -5,19 +5,19 @@ use std::rc::Rc;
 use crate::error::{Error, Result};
 use crate::value::Value;
 
-/// Positional and keyword arguments. A function takes them in the order of its parameters, then calls
-/// [`FunctionArguments::finish`], which refuses what is left.
+/// The positional and keyword arguments of one call. A function takes them in the order of its parameters, then calls
+/// [`FunctionArguments::finish`], which refuses unused arguments.
 #[derive(Clone, Default)]
 pub struct FunctionArguments {
     function: Rc<str>,
-    /// In reverse, so that taking the next one is cheap.
+    /// Reversed, so that taking the next one is cheap.
     positional: Vec<Value>,
     keyword: Vec<(Rc<str>, Value)>,
     given: usize,
     taken: usize,
-    /// How many of the taken ones had to be there.
+    /// The number of required parameters taken so far.
     required: usize,
-    /// How many come before those that are passed: a filter's value.
+    /// The number of implicit leading arguments: a filter's value.
     implicit: usize,
 }
 
@@ -36,19 +36,19 @@ impl FunctionArguments {
         FunctionArguments::new(positional.into(), Vec::new())
     }
 
-    /// The function's name, for messages.
+    /// Sets the function's name for messages.
     pub fn named(mut self, function: impl Into<Rc<str>>) -> FunctionArguments {
         self.function = function.into();
         self
     }
 
-    /// As those of one of Jinja's filters, which Python counts with its value.
+    /// Marks the arguments as those of a Jinja filter: Python counts the filtered value among them.
     pub(crate) fn of_filter(mut self) -> FunctionArguments {
         self.implicit = 1;
         self
     }
 
-    /// The name in messages. Jinja's filters are called otherwise in Python.
+    /// The function's name in messages. Python's names for Jinja's filters differ.
     fn shown(&self) -> String {
         match (self.implicit, &*self.function) {
             (0, name) => name.to_owned(),
@@ -65,36 +65,36 @@ impl FunctionArguments {
         self.positional.is_empty() && self.keyword.is_empty()
     }
 
-    /// How many positional ones are left.
+    /// The number of positional arguments left.
     pub fn positional_left(&self) -> usize {
         self.positional.len()
     }
 
-    /// The next positional one.
+    /// Takes the next positional argument.
     pub fn next_positional(&mut self) -> Option<Value> {
         self.taken += 1;
         self.positional.pop()
     }
 
-    /// A keyword argument, whatever the positional ones.
+    /// Takes a keyword argument; positional arguments don't matter.
     pub fn keyword(&mut self, name: &str) -> Option<Value> {
         let index = self.keyword.iter().position(|(given, _)| **given == *name)?;
         Some(self.keyword.remove(index).1)
     }
 
-    /// All positional ones that are left, in order.
+    /// Takes all positional arguments that are left, in order.
     pub fn rest(&mut self) -> Vec<Value> {
         let mut rest = std::mem::take(&mut self.positional);
         rest.reverse();
         rest
     }
 
-    /// All keyword ones that are left, in order.
+    /// Takes all keyword arguments that are left, in order.
     pub fn keywords(&mut self) -> Vec<(Rc<str>, Value)> {
         std::mem::take(&mut self.keyword)
     }
 
-    /// The next parameter, by position or by its name, if it is given.
+    /// Takes the next parameter, by position or by name, if it is given.
     pub fn optional(&mut self, name: &str) -> Result<Option<Value>> {
         self.taken += 1;
         match self.positional.pop() {
@@ -109,7 +109,7 @@ impl FunctionArguments {
         }
     }
 
-    /// The next parameter, which must be given.
+    /// Takes the next parameter, which must be given.
     pub fn take(&mut self, name: &str) -> Result<Value> {
         self.required = self.taken + 1;
         self.optional(name)?.ok_or_else(|| {
@@ -121,22 +121,22 @@ impl FunctionArguments {
         Ok(self.optional(name)?.unwrap_or_else(|| default.into()))
     }
 
-    /// Python's truth of a parameter.
+    /// Takes a parameter as a boolean, by Python's truth.
     pub fn flag(&mut self, name: &str, default: bool) -> Result<bool> {
         self.optional(name)?.map_or(Ok(default), |value| value.truth())
     }
 
-    /// A parameter that must be an integer.
+    /// Takes a parameter that must be an integer.
     pub fn integer(&mut self, name: &str, default: i64) -> Result<i64> {
         self.optional(name)?.map_or(Ok(default), |value| value.to_index())
     }
 
-    /// A parameter that is used as a text.
+    /// Takes a parameter as text.
     pub fn text(&mut self, name: &str, default: &str) -> Result<String> {
         self.optional(name)?.map_or_else(|| Ok(default.to_owned()), |value| value.to_text())
     }
 
-    /// Refuses what no parameter took.
+    /// Fails if arguments are left that no parameter took.
     pub fn finish(self) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -158,7 +158,7 @@ impl FunctionArguments {
 }
 
 impl Value {
-    /// An integer that fits, as for an index or a count.
+    /// Returns an integer that fits into 64 bits, as for an index or a count.
     pub fn to_index(&self) -> Result<i64> {
         match self {
             Value::Int(number) => Ok(*number),

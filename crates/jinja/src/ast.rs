@@ -6,7 +6,7 @@ use crate::environment::{AnyFilter, TestFunction};
 use crate::symbol::Symbol;
 use crate::value::{Comparison, Value};
 
-/// A part of the template's text, in bytes.
+/// A range of bytes in the template's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     pub start: u32,
@@ -15,9 +15,10 @@ pub struct Span {
 
 pub struct ParsedTemplate {
     pub name: Rc<str>,
-    /// With newlines as `\n`; spans point into it.
+    /// The text with newlines as `
+    /// `; spans point into it.
     pub source: Rc<str>,
-    /// As it was loaded, to know whether it has changed; empty if it wasn't loaded.
+    /// The text as it was loaded, to detect changes; empty if the template wasn't loaded.
     pub raw: Rc<str>,
     pub body: Vec<Statement>,
     pub blocks: Vec<Rc<BlockDefinition>>,
@@ -26,7 +27,7 @@ pub struct ParsedTemplate {
 pub struct Expression {
     pub kind: ExpressionKind,
     pub span: Span,
-    /// How many levels are below it: a tree must not be deeper than a stack.
+    /// The number of levels below this node, which is limited to protect the stack.
     pub depth: u16,
 }
 
@@ -100,12 +101,12 @@ pub struct CallExpression {
 }
 
 pub struct FilterCall {
-    /// None in a filter block or a set block, where it is the body.
+    /// `None` in a filter block or a set block, where the body is the value.
     pub value: Option<Expression>,
     pub name: Rc<str>,
     /// The name and the arguments, without the value.
     pub span: Span,
-    /// None if there is none of that name, which matters only if it is reached.
+    /// `None` if there is no such filter, which is an error only when the call is evaluated.
     pub filter: Option<AnyFilter>,
     pub arguments: CallArguments,
 }
@@ -202,7 +203,7 @@ pub struct Macro {
     pub symbol: Option<Symbol>,
     pub parameters: Vec<Parameter>,
     pub body: Vec<Statement>,
-    /// Whether the body speaks of them: only then more arguments are taken.
+    /// Whether the body uses these names: only then does the macro take additional arguments.
     pub uses_varargs: bool,
     pub uses_kwargs: bool,
     pub uses_caller: bool,
@@ -226,7 +227,7 @@ pub struct BlockDefinition {
 /// A `trans` block: text and the names of variables.
 pub struct Translate {
     pub bindings: Vec<(Symbol, Expression)>,
-    /// The number that decides between singular and plural.
+    /// The number that selects singular or plural.
     pub count: Option<Symbol>,
     pub singular: Vec<TranslatePart>,
     pub plural: Option<Vec<TranslatePart>>,

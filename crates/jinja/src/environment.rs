@@ -17,14 +17,14 @@ use crate::symbol::{Symbol, Symbols};
 use crate::value::Value;
 use crate::{filters, globals, parser, salt, tests};
 
-/// `value | filter(…)`
+/// The function behind `value | filter(…)`.
 pub type FilterFunction = fn(&Scope<'_>, Value, FunctionArguments) -> Result<Value>;
-/// `value is test(…)`
+/// The function behind `value is test(…)`.
 pub type TestFunction = fn(&Scope<'_>, Value, FunctionArguments) -> Result<bool>;
-/// A filter that holds something of the host.
+/// A filter that captures data of the host.
 pub type HostFilter = Rc<dyn Fn(&Scope<'_>, Value, FunctionArguments) -> Result<Value>>;
 
-/// Cheap to make. Templates that a loader gave are read once.
+/// The settings that templates share. Cheap to create. A template from the loader is parsed once.
 pub struct Environment {
     options: Options,
     loader: Option<Rc<dyn TemplateLoader>>,
@@ -37,7 +37,7 @@ pub struct Environment {
     machine: Rc<dyn salt::TemplateMachine>,
 }
 
-/// Names with a meaning of their own.
+/// Names with a special meaning.
 pub(crate) struct KnownNames {
     pub loop_: Symbol,
     pub self_: Symbol,
@@ -49,7 +49,7 @@ pub(crate) struct KnownNames {
 
 #[derive(Clone)]
 pub(crate) enum AnyFilter {
-    /// One of Jinja's own.
+    /// One of Jinja's own filters.
     Jinja(FilterFunction),
     Plain(FilterFunction),
     Host(HostFilter),
@@ -107,7 +107,7 @@ impl Environment {
         self.loader = Some(loader);
     }
 
-    /// What Salt's filters ask of the machine; without it they say that they can't.
+    /// Sets the machine that Salt's filters query; without one, those filters fail.
     pub fn set_machine(&mut self, machine: Rc<dyn salt::TemplateMachine>) {
         self.machine = machine;
     }
@@ -116,20 +116,20 @@ impl Environment {
         &*self.machine
     }
 
-    /// Any number.
+    /// Returns a random number.
     pub(crate) fn random(&self) -> Result<u64> {
         let mut bytes = [0; 8];
         self.machine.random(&mut bytes).map_err(Error::runtime)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// A variable that all templates see, imported ones too.
+    /// Sets a variable that all templates see, also imported ones.
     pub fn set_global(&mut self, name: &str, value: Value) {
         let symbol = self.symbol(name);
         self.globals.insert(symbol, value);
     }
 
-    /// To be called before any template that uses it is read, as with [`Environment::add_test`].
+    /// Adds a filter. Call it before a template that uses the filter is parsed, as with [`Environment::add_test`].
     pub fn add_filter(&mut self, name: &str, filter: FilterFunction) {
         self.filters.insert(name.to_owned(), AnyFilter::Plain(filter));
     }
@@ -142,37 +142,37 @@ impl Environment {
         self.tests.insert(name.to_owned(), test);
     }
 
-    /// A template's text, rendered.
+    /// Renders a template's text.
     pub fn render_str(&self, source: &str, name: &str, context: &[(&str, Value)]) -> Result<String> {
         let template = Rc::new(parser::template(self, source, name)?);
         Ok(evaluate::render(self, &template, context, false, self.ending(source))?.0)
     }
 
-    /// The same, with the template's line that each line of the output came from.
+    /// Like [`Environment::render_str`], and also returns the template's line for each line of the output.
     pub fn render_str_mapped(&self, source: &str, name: &str, context: &[(&str, Value)]) -> Result<(String, Vec<u32>)> {
         let template = Rc::new(parser::template(self, source, name)?);
         evaluate::render(self, &template, context, true, self.ending(source))
     }
 
-    /// A template of the loader, rendered.
+    /// Renders a template of the loader.
     pub fn render(&self, name: &str, context: &[(&str, Value)]) -> Result<String> {
         let template = self.template(name, None)?;
         Ok(evaluate::render(self, &template, context, false, self.ending(&template.raw))?.0)
     }
 
-    /// Salt gives the outermost template its last newline back, whatever stands before it.
+    /// What follows the rendered text: Salt restores the last newline of the outermost template.
     fn ending(&self, source: &str) -> &'static str {
         let wanted = self.options.salt && !self.options.keep_trailing_newline && source.ends_with(['\n', '\r']);
         if wanted { "\n" } else { "" }
     }
 
-    /// A bare expression's value.
+    /// Evaluates a bare expression.
     pub fn evaluate(&self, expression: &str, context: &[(&str, Value)]) -> Result<Value> {
         let template = Rc::new(parser::expression(self, expression)?);
         evaluate::evaluate(self, &template, context)
     }
 
-    /// Whether a template can be read; nothing of it is run.
+    /// Checks that a template parses, without running it.
     pub fn check(&self, source: &str, name: &str) -> Result<()> {
         parser::template(self, source, name).map(|_| ())
     }
@@ -200,7 +200,7 @@ impl Environment {
         Ok(template)
     }
 
-    /// What the loader says of the template that it loaded last.
+    /// The loader's variables for the template that it loaded last.
     pub(crate) fn loader_variables(&self) -> Option<Vec<(&'static str, Value)>> {
         self.loader.as_ref()?.variables()
     }
@@ -225,7 +225,7 @@ impl Environment {
         self.globals.iter().map(|(symbol, value)| (*symbol, value.clone()))
     }
 
-    /// The host's filters come first, then Salt's, then Jinja's.
+    /// Finds a filter: the host's first, then Salt's, then Jinja's.
     pub(crate) fn filter(&self, name: &str) -> Option<AnyFilter> {
         if let Some(filter) = self.filters.get(name) {
             return Some(filter.clone());

@@ -9,23 +9,23 @@ use rocksalt_core::nearest::nearest;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Small to pass around; its fields are those of [`ErrorDetails`].
+/// An error in a template. It is one pointer large; its fields are those of [`ErrorDetails`].
 #[derive(Debug, Clone)]
 pub struct Error(Box<ErrorDetails>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The template can't be read.
+    /// The template can't be parsed.
     Syntax,
-    /// Something that isn't there was used.
+    /// An undefined value was used.
     Undefined,
-    /// No template of that name.
+    /// There is no template of that name.
     TemplateMissing,
     /// A Python exception, such as a `TypeError`.
     Runtime,
-    /// Too deep, too long, too much.
+    /// A limit was exceeded: depth, steps or size.
     Limit,
-    /// The template itself asked for it (`raise`).
+    /// The template raised it with `raise`.
     Raised,
 }
 
@@ -44,9 +44,9 @@ pub struct ErrorDetails {
     /// The innermost expression that failed.
     pub expression: Option<String>,
     pub hint: Option<String>,
-    /// From where the place was reached, innermost first.
+    /// The places from which this one was reached, innermost first.
     pub trace: Vec<(String, u32)>,
-    /// The lines around the place, the first of them with its number.
+    /// The lines around the place, with the number of the first line.
     pub excerpt: Option<(u32, Vec<String>)>,
 }
 
@@ -67,7 +67,7 @@ impl Error {
         }))
     }
 
-    /// Any other of Python's exceptions.
+    /// Any other exception of Python.
     pub fn exception(exception: &'static str, message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Runtime, exception, message)
     }
@@ -84,7 +84,7 @@ impl Error {
         Error::exception("TemplateRuntimeError", message)
     }
 
-    /// A filter was called with arguments it can't use.
+    /// A filter was called with arguments that it can't use.
     pub fn filter_argument(message: impl Into<String>) -> Error {
         Error::exception("FilterArgumentError", message)
     }
@@ -119,20 +119,20 @@ impl Error {
         error
     }
 
-    /// Says which known name is like the one that was written.
+    /// Adds a hint with the known name that is most like `name`.
     pub(crate) fn suggest<'a>(&mut self, name: &str, known: impl IntoIterator<Item = &'a str>) {
         if let Some(right) = nearest(name, known) {
             self.hint = Some(format!("did you mean '{right}'?"));
         }
     }
 
-    /// With a hint, unless there is one.
+    /// Adds a hint, unless there is one.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
         self.hint.get_or_insert_with(|| hint.into());
         self
     }
 
-    /// The place in full, an excerpt with a caret, and the hint.
+    /// The full place, an excerpt with a caret, and the hint.
     pub fn report(&self) -> String {
         let mut out = format!("{}:{}", self.file, self.line);
         if self.column > 0 {
@@ -147,7 +147,7 @@ impl Error {
                 out.push_str(format!("{mark} {number:>width$} | {text}").trim_end());
                 out.push('\n');
                 if number == self.line && self.column > 0 {
-                    // Tabs are kept, so that the caret stands where the eye expects it.
+                    // Tabs are kept, so that the caret is in the same column as the error.
                     let before: String = text
                         .chars()
                         .take(self.column as usize - 1)

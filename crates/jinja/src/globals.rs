@@ -13,7 +13,7 @@ use crate::methods;
 use crate::scope::Scope;
 use crate::value::{Dict, PythonObject, Value};
 
-/// All of Jinja's, by name.
+/// All of Jinja's global functions by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Value)> {
     FUNCTIONS.iter().map(|(name, call)| (*name, Value::object(GlobalFunction { name, call: *call })))
 }
@@ -29,7 +29,7 @@ const FUNCTIONS: &[(&str, GlobalCall)] = &[
     ("range", range),
 ];
 
-/// The most items that `range` gives, as in Jinja's sandbox but larger.
+/// The largest number of items in a `range`: Jinja's sandbox has a limit too, but a lower one.
 const MAX_RANGE: u64 = 10_000_000;
 
 struct GlobalFunction {

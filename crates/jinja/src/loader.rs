@@ -6,11 +6,11 @@ use std::rc::Rc;
 use crate::value::Value;
 
 pub trait TemplateLoader {
-    /// The template `name`, asked for by the template `parent`; `None` if there is none. An error is why it can't be read.
+    /// Loads the template `name` for the template `parent`; `None` if it doesn't exist, an error if it can't be read.
     fn load(&self, name: &str, parent: Option<&str>) -> Result<Option<LoadedTemplate>, String>;
 
-    /// Asked behind a load: what a template that is imported without context sees in place of the importer's names.
-    /// `None`: it sees where it is itself.
+    /// The variables that name the place of the template that was just loaded (`tplfile` and so on), if it is imported
+    /// without context. With `None` they are derived from its name.
     fn variables(&self) -> Option<Vec<(&'static str, Value)>> {
         None
     }
@@ -18,12 +18,12 @@ pub trait TemplateLoader {
 
 #[derive(Clone, Debug)]
 pub struct LoadedTemplate {
-    /// The name under which it is known, whatever the way it was asked for.
+    /// The template's canonical name, however it was requested.
     pub name: String,
     pub source: Rc<str>,
 }
 
-/// Templates in memory.
+/// Serves templates from memory.
 impl TemplateLoader for HashMap<String, String> {
     fn load(&self, name: &str, _parent: Option<&str>) -> Result<Option<LoadedTemplate>, String> {
         Ok(self.get(name).map(|source| LoadedTemplate { name: name.to_owned(), source: source.as_str().into() }))

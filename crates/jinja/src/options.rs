@@ -18,23 +18,23 @@ pub struct Options {
     pub line_comment_prefix: Option<String>,
     pub newline_sequence: String,
     pub autoescape: bool,
-    /// The `trans` tag, which prints its text as it is.
+    /// Enables the `trans` tag, which prints its text untranslated.
     pub translations: bool,
-    /// Salt's tags, filters and globals, and a context that imports see without `with context`.
+    /// Enables Salt's tags, filters and globals, and the context that imports see without `with context`.
     pub salt: bool,
     pub limits: RenderLimits,
 }
 
-/// What a render may use before it is stopped.
+/// Limits of one render.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderLimits {
-    /// How deeply expressions, statements, macros and includes may nest, all together.
+    /// The depth to which expressions, statements, macros and includes may nest, all together.
     pub depth: usize,
-    /// How much of the thread's stack it may use. Threads have 2 MiB unless they are made otherwise.
+    /// How many bytes of the thread's stack it may use. A thread has 2 MiB by default.
     pub stack_bytes: usize,
-    /// Statements, expressions and items.
+    /// The number of statements, expressions and items.
     pub steps: u64,
-    /// The longest text that may come up, the output included.
+    /// The longest text that may be built, including the output.
     pub output_bytes: usize,
 }
 
@@ -45,7 +45,7 @@ impl Default for RenderLimits {
 }
 
 impl Options {
-    /// As Salt sets up Jinja.
+    /// Salt's settings of Jinja.
     pub fn salt() -> Options {
         Options { undefined: UndefinedKind::Strict, salt: true, ..Options::jinja() }
     }

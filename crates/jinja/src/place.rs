@@ -3,7 +3,7 @@
 use crate::ast::Span;
 use crate::error::Error;
 
-/// How many lines around a place are shown.
+/// The number of lines shown on either side of a place.
 const AROUND: u32 = 2;
 
 /// The line of a byte, from 1.
@@ -12,7 +12,7 @@ pub fn line(source: &str, at: u32) -> u32 {
     before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1
 }
 
-/// Gives an error its place, unless it has one.
+/// Adds the place to an error that has none.
 #[cold]
 pub fn locate(mut error: Error, file: &str, source: &str, span: Span) -> Error {
     if error.line > 0 {

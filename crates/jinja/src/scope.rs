@@ -20,35 +20,35 @@ pub struct Scope<'a> {
     pub(crate) root: Rc<Root>,
     pub(crate) frame: Rc<ScopeFrame>,
     pub(crate) autoescape: bool,
-    /// Outside of macros and blocks, where nothing is printed once the template extends another.
+    /// True outside of macros and blocks. There, nothing is printed once the template extends another.
     pub(crate) top: bool,
 }
 
-/// What all scopes of one template in one render share.
+/// State that all scopes of one template share during a render.
 pub(crate) struct Root {
     pub template: Rc<ParsedTemplate>,
-    /// The variables at the top of the template.
+    /// The template's top-level variables.
     pub frame: Rc<ScopeFrame>,
     pub blocks: Rc<RefCell<Blocks>>,
-    /// The template that this one extends, and how much was printed before the `extends`.
+    /// The template that this one extends, and the output's length at the `extends`.
     pub extends: RefCell<Option<(Rc<ParsedTemplate>, usize)>>,
 }
 
-/// The blocks of a name, the most derived first, each with the template it is from.
+/// The versions of each block, the most derived first, each with its template.
 pub(crate) type Blocks = HashMap<Symbol, Vec<(Rc<ParsedTemplate>, Rc<BlockDefinition>)>>;
 
 /// One render, from its start to its end.
 pub(crate) struct RenderSession<'a> {
     pub environment: &'a Environment,
-    /// What the render was given.
+    /// The variables passed to the render.
     pub base: Rc<ScopeFrame>,
     depth: Cell<usize>,
-    /// About where the stack was at the start.
+    /// The approximate stack position at the start.
     stack: usize,
     steps: Cell<u64>,
-    /// Frames that macros hold and that hold macros.
+    /// Frames that take part in reference cycles: a macro holds the frame that holds the macro.
     circular: RefCell<Vec<Rc<ScopeFrame>>>,
-    /// Templates that were imported without context, which happens once.
+    /// Templates imported without context; each is imported once.
     pub modules: RefCell<HashMap<Rc<str>, Value>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> RenderSession<'a> {
         }
     }
 
-    /// To be cleared when the render is done.
+    /// Registers a frame to be cleared when the render is done.
     pub fn remember(&self, frame: &Rc<ScopeFrame>) {
         let mut circular = self.circular.borrow_mut();
         if !circular.last().is_some_and(|last| Rc::ptr_eq(last, frame)) {
@@ -96,7 +96,7 @@ impl<'a> Scope<'a> {
         &self.root.template.name
     }
 
-    /// Whether what is printed gets escaped here.
+    /// Whether printed values are escaped here.
     pub fn autoescape(&self) -> bool {
         self.autoescape
     }
@@ -105,13 +105,13 @@ impl<'a> Scope<'a> {
         self.environment().options().undefined
     }
 
-    /// The variable of that name, as the template would see it here.
+    /// The variable of that name, as seen from here.
     pub fn lookup(&self, name: &str) -> Option<Value> {
         let symbol = self.environment().find_symbol(name)?;
         self.frame.get(symbol).or_else(|| self.environment().global(symbol))
     }
 
-    /// All variables that can be seen here, by name.
+    /// All variables visible here, by name.
     pub fn variables(&self) -> Vec<(Rc<str>, Value)> {
         let environment = self.environment();
         let mut seen: HashMap<Symbol, Value> = HashMap::new();
@@ -131,7 +131,7 @@ impl<'a> Scope<'a> {
         all
     }
 
-    /// `callee(…)`
+    /// Calls a value: `callee(…)`.
     pub fn call(&self, callee: &Value, arguments: FunctionArguments) -> Result<Value> {
         match callee {
             Value::Object(object) => object.call(self, arguments),
@@ -140,7 +140,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// `value | name(…)`
+    /// Applies a filter: `value | name(…)`.
     pub fn filter(&self, name: &str, value: Value, arguments: FunctionArguments) -> Result<Value> {
         let Some(filter) = self.environment().filter(name) else {
             let error = Error::runtime(format!("No filter named {}.", crate::value::quoted(name)));
@@ -152,7 +152,7 @@ impl<'a> Scope<'a> {
         filter.apply(self, value, arguments.named(name))
     }
 
-    /// `value is name(…)`
+    /// Applies a test: `value is name(…)`.
     pub fn test(&self, name: &str, value: Value, arguments: FunctionArguments) -> Result<bool> {
         let Some(test) = self.environment().test(name) else {
             let error = Error::runtime(format!("No test named {}.", crate::value::quoted(name)));
@@ -164,7 +164,7 @@ impl<'a> Scope<'a> {
         test(self, value, arguments.named(name))
     }
 
-    /// Counts work that is done for a template, a step an item or so; fails when it has been too much.
+    /// Counts steps of work, about one for each item; fails when the render has used too many.
     pub fn charge(&self, steps: usize) -> Result<()> {
         let done = self.session.steps.get().saturating_add(steps as u64);
         self.session.steps.set(done);
@@ -175,13 +175,13 @@ impl<'a> Scope<'a> {
         Ok(())
     }
 
-    /// To be asked before making a text of that many bytes.
+    /// Checks the limit before a text of that many bytes is built.
     pub fn check_size(&self, bytes: usize) -> Result<()> {
         let limit = self.environment().options().limits.output_bytes;
         if bytes > limit {
             return Err(Error::limit(format!("a text would be larger than {limit} bytes")));
         }
-        // So that many large ones are too much as well.
+        // Many large texts count as many steps.
         self.charge(bytes / 64)
     }
 
@@ -189,7 +189,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = &self.session.depth;
         let limits = &self.environment().options().limits;
-        // How much a level takes depends on what it is and on how this was compiled: so the stack is measured too.
+        // A level's stack use depends on its kind and on the compiler's settings, so the stack is measured as well.
         if depth.get() >= limits.depth || stack_place().abs_diff(self.session.stack) > limits.stack_bytes {
             return Err(Error::new(ErrorKind::Limit, "RecursionError", "maximum recursion depth exceeded"));
         }
@@ -199,13 +199,13 @@ impl<'a> Scope<'a> {
         result
     }
 
-    /// A scope within this one, with variables of its own.
+    /// A nested scope with its own variables.
     pub(crate) fn inner(&self) -> Scope<'a> {
         Scope { frame: ScopeFrame::new(Some(Rc::clone(&self.frame))), ..self.clone() }
     }
 }
 
-/// The address of something on the stack.
+/// The address of a local variable.
 #[inline(never)]
 fn stack_place() -> usize {
     let here = 0u8;

@@ -12,7 +12,7 @@ impl Symbol {
     }
 }
 
-/// All names that an environment's templates and contexts know.
+/// The names known to an environment's templates and contexts.
 #[derive(Default)]
 pub struct Symbols {
     numbers: HashMap<Rc<str>, Symbol>,

@@ -51,7 +51,7 @@ pub const TESTS: &[(&str, TestFunction)] = &[
     ("odd", |scope, value, arguments| parity(scope, value, arguments, 1)),
     ("sameas", |_, value, arguments| other(value, arguments, |a, b| Ok(a.same(b)))),
     ("sequence", |_, value, arguments| {
-        // What has a length and can be indexed.
+        // A sequence has a length and can be indexed.
         let indexed = match &value {
             Value::Object(object) => {
                 object.len().is_some() && !matches!(object.type_name(), "dict_keys" | "dict_values" | "dict_items")
@@ -119,7 +119,7 @@ fn divisible_by(scope: &Scope<'_>, value: Value, mut arguments: FunctionArgument
     arithmetic::binary(scope, Operator::Modulo, value, by)?.equals(&Value::integer(BigInt::from(0)))
 }
 
-/// As `str.islower` and `str.isupper` of the value's text.
+/// Like `str.islower` and `str.isupper` on the value's text.
 fn cased(value: Value, arguments: FunctionArguments, not: fn(char) -> bool, some: fn(char) -> bool) -> Result<bool> {
     arguments.finish()?;
     let text = value.to_text()?;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what the real Jinja2, and Salt on top of it, make of the templates in templates/.
+"""Records how the real Jinja2, and Salt on top of it, render the templates in templates/.
 
     python3 generate.py            # all topics
     python3 generate.py filters    # some
@@ -69,7 +69,7 @@ def load(path):
 
 
 def normal(entry, options, salt):
-    """The dict form of a case; what is empty is left out."""
+    """The dict form of a case, without empty values."""
     if isinstance(entry, str):
         entry = {"template": entry}
     elif isinstance(entry, tuple):
@@ -94,7 +94,7 @@ def record(case):
     render = salt_render if case.get("salt") else jinja_render
     try:
         output = render(case["template"], context, case.get("files", {}), dict(case.get("options", {})))
-    except Exception as error:  # whatever it is, it's what the user would have seen
+    except Exception as error:  # any error is what the user would see
         return {"error": described(error)}
     if re.search(r" at 0x[0-9a-f]+>", output):
         sys.exit(f"an address is in the output of {case['template']!r}: {output!r}")
@@ -112,7 +112,7 @@ def described(error):
 
 
 def template_line(error):
-    """The line of the innermost frame that is template code."""
+    """The line of the innermost frame of template code."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.endswith((".jinja", "<template>")) or frame.name in (
             "top-level template code",

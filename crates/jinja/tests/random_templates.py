@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes random templates with what the real Jinja2 makes of them, to find differences nobody thought of.
+"""Writes random templates with the output of the real Jinja2, to find unexpected differences.
 
     python3 random_templates.py SEED COUNT FOLDER
     JINJA_FOLDER=FOLDER cargo test -p rocksalt-jinja --test suite
 
-What is found belongs into templates/, by hand.
+Add the differences to templates/ by hand.
 """
 
 import json
@@ -26,7 +26,7 @@ CONTEXT = {
     "words": ["b", "A", "c", "a"],
 }
 
-# For each kind of value: how it can be written, `STR`, `NUM`, `LIST`, `DICT` and `ANY` being places for others.
+# The expressions for each kind of value; `STR`, `NUM`, `LIST`, `DICT` and `ANY` are placeholders for others.
 GRAMMAR = {
     "STR": [
         "''", "'a'", "'hello world'", "'A,b;c'", "'  pad '", "'12'", "'é日'", "'x\\ny'", "\"it's\"", "s", "'%s' % (ANY,)", "'%r' % (ANY,)",

@@ -1,11 +1,11 @@
-//! The words in `#[function(…)]` and `#[state(…)]`.
+//! Parses the words in `#[function(…)]` and `#[state(…)]`.
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, Ident, LitStr, Path, Result, Token, Type, parenthesized};
 
-/// One word, with texts in parentheses or a call behind some.
+/// One word. Some words are followed by texts in parentheses or by a call.
 struct Word {
     name: Ident,
     texts: Vec<LitStr>,
@@ -20,8 +20,8 @@ impl Parse for Word {
     }
 }
 
-/// `= path(more) -> Output`: the Rust function that does the work, what it gets besides the arguments and the machine,
-/// and what it gives.
+/// `= path(more) -> Output`: the Rust function that does the work, its arguments besides the struct and the machine,
+/// and its result.
 pub struct CallClause {
     pub path: Path,
     pub more: Vec<Expr>,
@@ -39,7 +39,7 @@ impl Parse for CallClause {
     }
 }
 
-/// What stands in parentheses with commas between; nothing if there are none.
+/// Parses a list in parentheses, separated by commas; without parentheses it is empty.
 fn in_parentheses<T: Parse>(input: ParseStream<'_>) -> Result<Vec<T>> {
     if !input.peek(syn::token::Paren) {
         return Ok(Vec::new());
@@ -77,19 +77,19 @@ fn is_name(name: &str) -> bool {
     name.split_once('.').is_some_and(|(noun, verb)| is_part(noun) && is_part(verb))
 }
 
-/// What `#[function(…)]` says.
+/// The parsed `#[function(…)]`.
 pub struct FunctionAttribute {
     pub name: LitStr,
     pub aliases: Vec<LitStr>,
-    /// A field `args` is an argument like others.
+    /// Treats a field `args` as a normal argument.
     pub no_rest: bool,
-    /// Fields of `Nature` that are true.
+    /// The fields of `Nature` that are true.
     pub nature: Vec<Ident>,
-    /// The Rust function that does the work, if the struct has no implementation of its own.
+    /// The Rust function that does the work, if the struct doesn't implement `Function` itself.
     pub call: Option<CallClause>,
 }
 
-/// Words that are fields of `Nature`.
+/// The words that are fields of `Nature`.
 const NATURES: [&str; 7] = ["reads", "small", "repeatable", "runs_states", "whole_machine", "streams", "about_jobs"];
 
 impl FunctionAttribute {
@@ -125,7 +125,7 @@ impl FunctionAttribute {
     }
 }
 
-/// What `#[state(…)]` says.
+/// The parsed `#[state(…)]`.
 pub struct StateAttribute {
     pub name: LitStr,
     pub strict: bool,
@@ -152,7 +152,7 @@ impl StateAttribute {
     }
 }
 
-/// `#[arguments]` says nothing more.
+/// Checks that `#[arguments]` has no words.
 pub fn nothing(tokens: TokenStream) -> Result<()> {
     match tokens.is_empty() {
         true => Ok(()),
@@ -172,7 +172,7 @@ fn unknown(word: &Ident, first: &[&str], more: &[&str]) -> Error {
     Error::new(word.span(), format!("unknown word `{word}`; there are: {}", known.join(", ")))
 }
 
-/// The default of the rest argument's name.
+/// The default name of the rest argument.
 pub fn usual_rest() -> LitStr {
     LitStr::new("args", Span::call_site())
 }

@@ -1,4 +1,4 @@
-//! From a struct to the traits of the catalog (`modules/src/catalog/arguments.rs`).
+//! Implements the traits of the catalog for a struct (`modules/src/catalog/arguments.rs`).
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -33,7 +33,7 @@ pub fn function(attribute: TokenStream, item: TokenStream) -> Result<TokenStream
     })
 }
 
-/// The implementation of `Function` that only calls another function.
+/// An implementation of `Function` that only calls another function.
 fn implementation(
     item: &ItemStruct,
     given: &[Given],
@@ -95,7 +95,7 @@ fn parse(item: TokenStream) -> Result<(ItemStruct, Vec<Given>)> {
     Ok((item, given))
 }
 
-/// The argument with `#[rest]`; there can be one.
+/// The argument with `#[rest]`, of which there may be only one.
 fn rest(given: &[Given]) -> Result<Option<LitStr>> {
     let mut found = None;
     for field in given {
@@ -132,7 +132,7 @@ fn read(item: &ItemStruct, given: &[Given]) -> TokenStream {
     }
 }
 
-/// The names in their order, those of groups among them.
+/// The names of the arguments in order, including those of groups.
 fn names(given: &[Given]) -> TokenStream {
     let own = |field: &Given| match &field.role {
         Role::Argument { name, .. } => Some(name.clone()),

@@ -1,10 +1,10 @@
-//! A field of an argument struct, with what its attributes say.
+//! A field of an argument struct, with the meaning of its attributes.
 
 use syn::{Attribute, Error, Expr, Field, Fields, ItemStruct, Lit, LitStr, Meta, Result, Type};
 
-/// What stands for a field that the caller left out.
+/// The value of a field that the caller left out.
 pub enum Missing {
-    /// An error.
+    /// Leaving it out is an error.
     Required,
     /// The type's default.
     Default,
@@ -12,7 +12,7 @@ pub enum Missing {
     Expression(Box<Expr>),
 }
 
-/// What a field is for.
+/// The role of a field.
 pub enum Role {
     Argument { name: LitStr, missing: Missing, secret: bool, rest: bool },
     Group,
@@ -21,17 +21,17 @@ pub enum Role {
 
 /// A field and its role.
 pub struct Given {
-    /// As in the struct: a name, or a number.
+    /// The field in the struct: a name or a number.
     pub member: syn::Member,
     pub kind: Type,
     pub doc: String,
     pub role: Role,
 }
 
-/// Types that may be left out without further ado.
+/// Types that are optional without an attribute.
 const OPTIONAL: [&str; 6] = ["Option", "bool", "Flag", "Vec", "Map", "Value"];
 
-/// The struct's fields in their order; our own attributes are taken off them.
+/// Takes the struct's fields in order, and removes our own attributes from them.
 pub fn take(item: &mut ItemStruct) -> Result<Vec<Given>> {
     let tuple = matches!(item.fields, Fields::Unnamed(_));
     let fields = item.fields.iter_mut().enumerate();
@@ -60,7 +60,7 @@ fn is_ours(attribute: &Attribute) -> bool {
     OURS.iter().any(|name| attribute.path().is_ident(name))
 }
 
-/// The field of a tuple struct is the group that it consists of.
+/// A tuple struct has one field, a group.
 fn group_only(own: &[Attribute]) -> Result<Role> {
     match own.iter().find(|attribute| !attribute.path().is_ident("flatten")) {
         Some(attribute) => Err(Error::new_spanned(attribute, "a field without a name is a group of arguments")),
@@ -96,7 +96,7 @@ fn role(field: &Field, own: &[Attribute]) -> Result<Role> {
     Ok(Role::Argument { name, missing, secret: has("secret").is_some(), rest: has("rest").is_some() })
 }
 
-/// `#[default]` or `#[default(expression)]`. A text or a boolean is made what the field wants.
+/// Parses `#[default]` or `#[default(expression)]`. A text or a boolean is converted to the field's type.
 fn default(attribute: &Attribute) -> Result<Missing> {
     match &attribute.meta {
         Meta::Path(_) => Ok(Missing::Default),
@@ -116,7 +116,7 @@ fn default(attribute: &Attribute) -> Result<Missing> {
 
 fn is_optional(kind: &Type) -> bool {
     match kind {
-        // Types that come through a `macro_rules` stand in an invisible group.
+        // A type from a `macro_rules` macro is in an invisible group.
         Type::Group(group) => is_optional(&group.elem),
         Type::Path(path) => {
             path.path.segments.last().is_some_and(|last| OPTIONAL.iter().any(|name| last.ident == name))
@@ -125,7 +125,7 @@ fn is_optional(kind: &Type) -> bool {
     }
 }
 
-/// The text of a doc comment: its lines without the space behind the slashes.
+/// The text of a doc comment: its lines without the space after the slashes.
 pub fn doc(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {

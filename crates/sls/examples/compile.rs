@@ -1,6 +1,6 @@
-//! The compiler alone, timed in process: `compile DIRECTORY SLS TIMES`; for `bench/`.
+//! Times the compiler alone, in process: `compile DIRECTORY SLS TIMES`; for `bench/`.
 //!
-//! Compiles again and again, each time from the files, and prints a line of JSON for each time.
+//! Compiles repeatedly, each time from the files, and prints a line of JSON for each time.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// How many steps the sls come to. Nothing is kept from one time to the next.
+/// Compiles the sls and returns the number of steps. Nothing is cached between calls.
 fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<SlsFault>> {
     let (options, grains, pillar) = (Map::new(), Map::from_iter([("id".into(), "bench".into())]), Map::new());
     let inputs = CompileInputs {
@@ -60,7 +60,7 @@ fn steps(directory: &Path, sls: &[String]) -> Result<usize, Vec<SlsFault>> {
     Ok(rocksalt_sls::low(high, &AnyState, &options, &grains)?.steps.len())
 }
 
-/// The files of `base`, read anew each time.
+/// The files of `base`, read from disk each time.
 struct Directory(PathBuf);
 
 impl FileSources for Directory {
@@ -94,7 +94,7 @@ impl FileSources for Directory {
     }
 }
 
-/// Whatever a tree names is a state.
+/// Treats everything that a tree names as a state.
 struct AnyState;
 
 impl StateCatalog for AnyState {

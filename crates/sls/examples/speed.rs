@@ -1,4 +1,4 @@
-//! Times the stages of compiling a made-up tree: `cargo run --release --example speed [STATES]`.
+//! Times the stages of compiling a generated tree: `cargo run --release --example speed [STATES]`.
 #![allow(clippy::print_stdout)]
 
 use std::rc::Rc;

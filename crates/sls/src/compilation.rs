@@ -1,4 +1,4 @@
-//! [`Compilation`]: one compilation, and what its files share.
+//! [`Compilation`]: one compilation, and the state that its files share.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,9 +21,9 @@ pub(crate) struct Compilation<'a> {
     pub warnings: RefCell<Vec<SlsFault>>,
 }
 
-/// A file that was rendered, or that could not be.
+/// The outcome of rendering a file.
 pub(crate) struct RenderedFile {
-    /// For [`crate::files::Spot::new`].
+    /// The file's number, for [`crate::files::Spot::new`].
     pub file: u32,
     pub result: Result<PipeData, Error>,
 }
@@ -39,7 +39,7 @@ impl<'a> Compilation<'a> {
         }
     }
 
-    /// Renders a file of the tree by its shebang or the default pipe.
+    /// Renders a file of the tree, with the renderers in its shebang or the default ones.
     pub fn render(&self, saltenv: &str, sls: &str, found: &SlsFile, context: &Map) -> RenderedFile {
         let file = self.add_file(&found.path, found.contents.clone());
         let rendering = RenderContext { compilation: self, saltenv, sls: Some(sls), path: &found.path, context };
@@ -55,9 +55,9 @@ impl<'a> Compilation<'a> {
         self.files.borrow_mut().add(format!("salt://{path}"), contents)
     }
 
-    /// The fault for a render error, with the caller's text.
+    /// Creates the fault for a render error, with the caller's text.
     pub fn fault(&self, file: u32, error: &Error, text: impl Into<String>) -> SlsFault {
-        // The mistake may be in a file that this one imports.
+        // The error may be in a file that this one imports.
         let other = error.file.as_deref().and_then(|path| {
             let saltenvs = self.tree.environments().iter();
             let contents = saltenvs.filter_map(|saltenv| self.tree.read(saltenv, path).ok().flatten()).next();
@@ -69,7 +69,7 @@ impl<'a> Compilation<'a> {
         fault
     }
 
-    /// A state file that could not be rendered, in Salt's words.
+    /// Creates the fault for a state file that could not be rendered, in Salt's words.
     pub fn sls_fault(&self, file: u32, error: &Error, saltenv: &str, sls: &str) -> SlsFault {
         let text = match error.kind {
             RenderErrorKind::Refused => format!("Rendering SLS '{saltenv}:{sls}' failed: {}", error.text),

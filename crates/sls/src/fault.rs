@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use rocksalt_core::nearest::nearest;
 
-/// One error of a stage. A stage returns all of its errors at once.
+/// An error of one stage. A stage returns all of its errors at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlsFault {
-    /// What went wrong, for code that treats some faults differently.
+    /// The kind, for code that treats some faults differently.
     pub kind: SlsFaultKind,
-    /// Salt's text, byte for byte where users search for it.
+    /// Salt's text, byte for byte, so that users find it in searches.
     pub text: String,
     pub place: Option<SourceLocation>,
-    /// The line of the file with a caret below, ready to be shown.
+    /// The line of the file with a caret below it.
     pub excerpt: Option<String>,
-    /// What is probably meant, or what to do.
+    /// What was probably meant, or what to do.
     pub hint: Option<String>,
 }
 
-/// Faults that callers tell apart.
+/// Kinds of faults that callers distinguish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlsFaultKind {
     #[default]
@@ -36,7 +36,7 @@ pub struct SourceLocation {
     /// `salt://web/init.sls`, without an environment.
     pub file: Arc<str>,
     pub line: u32,
-    /// Unknown where a template made the line.
+    /// `None` if a template generated the line.
     pub column: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ impl SlsFault {
         self
     }
 
-    /// Adds "did you mean" if one of the candidates is near.
+    /// Adds "did you mean" if one of the candidates is similar.
     pub fn nearest<'a>(self, word: &str, candidates: impl IntoIterator<Item = &'a str>) -> SlsFault {
         match nearest(word, candidates) {
             Some(right) => {
@@ -67,7 +67,7 @@ impl SlsFault {
         }
     }
 
-    /// The text with location, excerpt and hint.
+    /// The text with the location, the excerpt and the hint.
     pub fn report(&self) -> String {
         let mut report = self.text.clone();
         if let Some(place) = &self.place {

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use crate::fault::{SlsFault, SourceLocation};
 
-/// A place in one of the [`SourceFiles`]: twelve bytes, since every argument has one.
+/// A position in one of the [`SourceFiles`]. It is only twelve bytes, since every argument has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spot {
     file: u32,
-    /// 0: not known.
+    /// 0 if unknown.
     line: u32,
     column: u32,
 }
 
-/// Every file that was rendered, in that order.
+/// Every file that was rendered, in order.
 #[derive(Clone, Debug, Default)]
 pub struct SourceFiles(Vec<SourceFile>);
 
@@ -23,11 +23,11 @@ struct SourceFile {
     source: Arc<[u8]>,
 }
 
-/// How much of a long line is shown on either side of its caret.
+/// The number of characters of a long line shown on either side of the caret.
 const EXCERPT_WIDTH: usize = 100;
 
 impl SourceFiles {
-    /// Adds a file; the number is for [`Spot::new`].
+    /// Adds a file; returns its number for [`Spot::new`].
     pub fn add(&mut self, name: impl Into<Arc<str>>, source: Arc<[u8]>) -> u32 {
         self.0.push(SourceFile { name: name.into(), source });
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
@@ -39,7 +39,7 @@ impl SourceFiles {
         (spot.line > 0).then(|| SourceLocation { file: file.name.clone(), line: spot.line, column })
     }
 
-    /// A fault at this position, with an excerpt.
+    /// Creates a fault at this position, with an excerpt.
     pub fn fault(&self, spot: Spot, text: impl Into<String>) -> SlsFault {
         SlsFault { place: self.place(spot), excerpt: self.excerpt(spot), ..SlsFault::new(text) }
     }
@@ -61,12 +61,12 @@ impl Spot {
     }
 }
 
-/// A line of a text with its number, and a caret below if the column is known.
+/// Shows a line of a text with its number, and a caret below it if the column is known.
 pub fn excerpt(text: &str, line: u32, column: u32) -> Option<String> {
     let content = text.lines().nth((line as usize).checked_sub(1)?)?.trim_end();
     let at = (column as usize).saturating_sub(1);
     let skipped = at.saturating_sub(EXCERPT_WIDTH);
-    // Tabs would shift the caret.
+    // A tab would shift the caret.
     let shown: String =
         content.chars().skip(skipped).take(2 * EXCERPT_WIDTH).map(|c| if c == '\t' { ' ' } else { c }).collect();
     let margin = " ".repeat(line.to_string().len());

@@ -1,14 +1,14 @@
-//! What the compiler needs from the host: [`TemplateFunctions`], [`StateCatalog`], [`Decryptor`].
+//! The interfaces to the host: [`TemplateFunctions`], [`StateCatalog`], [`Decryptor`].
 
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::{Map, Problem, Value};
 
-/// `salt['mod.fun'](…)` in a template.
+/// The functions that templates call as `salt['mod.fun'](…)`.
 pub trait TemplateFunctions {
-    /// The text of the problem is what the template's user sees.
+    /// Calls a function. The template's user sees the text of the problem.
     fn call(&self, name: &str, args: Vec<Value>, kwargs: Map) -> Result<Value, Problem>;
 
-    /// As `call`, for templates: few functions change a map that they are given.
+    /// Like `call`, and also returns arguments that the function changed in place. Few functions do that.
     fn call_in_place(
         &self,
         name: &str,
@@ -20,7 +20,7 @@ pub trait TemplateFunctions {
 
     fn exists(&self, name: &str) -> bool;
 
-    /// All names, sorted: for `salt.mod.fun` and for "did you mean".
+    /// All names, sorted, for `salt.mod.fun` and for "did you mean".
     fn names(&self) -> Vec<String>;
 }
 
@@ -34,9 +34,9 @@ pub struct ChangedArgument {
     pub value: Value,
 }
 
-/// What the compiler must know of states.
+/// The compiler's view of states.
 pub trait StateCatalog {
-    /// Whether a `watch` does something: without a watch function it is a `require`.
+    /// Whether the module has a watch function; without one, a `watch` is a `require`.
     fn has_watch(&self, module: &str) -> bool;
 
     /// Whether states of this module can be aggregated.
@@ -46,13 +46,13 @@ pub trait StateCatalog {
     fn has_state(&self, function: &str) -> bool;
 }
 
-/// Decrypts a text that was encrypted for this machine. The host does it, since it runs a program.
+/// Decrypts a text that was encrypted for this machine. The host implements it, since it runs a program.
 pub trait Decryptor {
     /// `method` is `gpg` or `age`.
     fn decrypt(&self, method: &str, encrypted: &[u8]) -> Result<Vec<u8>, String>;
 }
 
-/// No functions at all.
+/// A host without functions.
 pub struct NoFunctions;
 
 impl TemplateFunctions for NoFunctions {
@@ -69,7 +69,7 @@ impl TemplateFunctions for NoFunctions {
     }
 }
 
-/// Refuses: where no keys are at hand.
+/// Refuses to decrypt, for hosts without keys.
 pub struct NoDecryptor;
 
 impl Decryptor for NoDecryptor {

@@ -7,7 +7,7 @@ use rocksalt_core::Map;
 use crate::functions::{Decryptor, TemplateFunctions};
 use crate::sources::FileSources;
 
-/// The machine, its configuration and what it may use.
+/// The machine, its configuration and the functions it may use.
 #[derive(Clone)]
 pub struct CompileInputs<'a> {
     pub id: &'a str,
@@ -15,13 +15,13 @@ pub struct CompileInputs<'a> {
     pub options: &'a Map,
     pub grains: &'a Map,
     pub pillar: &'a Map,
-    /// Shared, as templates hold on to them, and so do the functions.
+    /// Shared, since templates and functions hold it.
     pub sources: Rc<dyn FileSources>,
     pub functions: Rc<dyn TemplateFunctions>,
     pub decrypt: &'a dyn Decryptor,
-    /// For the filters of templates that look at the machine, the clock or random numbers.
+    /// The machine for the filters that read it, the clock or random numbers.
     pub machine: Option<Rc<dyn rocksalt_jinja::TemplateMachine>>,
-    /// The one environment that is asked for; none: all of them, by the top file.
+    /// The one requested environment; `None` means all of them, as in the top file.
     pub saltenv: Option<&'a str>,
     pub pillarenv: Option<&'a str>,
 }

@@ -5,7 +5,7 @@
 //!
 //! 1. [`pillar::compile`] (on the controller) compiles the pillar of a machine;
 //! 2. [`compile`] renders the selected sls with everything they include into [`High`] data;
-//! 3. [`low`] applies `extend` and its kin, resolves the requisites and sorts the steps: [`Low`];
+//! 3. [`low`] applies `extend` and the like, resolves the requisites and sorts the steps: [`Low`];
 //! 4. the runner walks [`Low::steps`].
 //!
 //! Every stage returns all of its errors at once, as [`SlsFault`]s with locations and Salt's texts.

@@ -1,4 +1,4 @@
-//! Reads options of the compiler from the configuration.
+//! Reads the compiler's options from the configuration.
 
 use rocksalt_core::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! `${ outputs['id'].stdout }` in arguments: references to the outputs of other states.
 //!
-//! Only this exact form is taken so: dollar, brace, space, `outputs`. Shell's `${HOME}` stays text.
+//! Only this exact form is a reference: dollar, brace, space, `outputs`. A shell's `${HOME}` stays text.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use crate::low::Chunk;
 
 const OPENING: &str = "${ outputs";
 
-/// A part of a text.
+/// A part of a text with references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPiece<'t> {
     Text(&'t str),
-    /// What is between the braces.
+    /// The text between the braces.
     Expression(&'t str),
 }
 
-/// Splits a text. One without references, or with an unclosed one, is a single piece.
+/// Splits a text at its references. A text without references, or with an unclosed one, is a single piece.
 pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -46,7 +46,7 @@ pub fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// The position of the brace that closes an expression, past quotes and braces within it.
+/// The position of the brace that closes an expression; quotes and nested braces are skipped.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     for (at, letter) in text.char_indices() {
@@ -65,9 +65,9 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The states that an expression names: `outputs['id']`, `outputs["id"]`, `outputs.name`.
+/// The states that an expression references: `outputs['id']`, `outputs["id"]`, `outputs.name`.
 ///
-/// `outputs('db1')['id']` is another machine's, and not among them.
+/// `outputs('db1')['id']` belongs to another machine and is not included.
 pub fn states_in(expression: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (at, word) in expression.match_indices("outputs") {
@@ -80,7 +80,7 @@ pub fn states_in(expression: &str) -> Vec<&str> {
     found
 }
 
-/// The steps of other machines that an expression names: `outputs('db1')['id']`, `outputs('db1').name`.
+/// The steps of other machines that an expression references: `outputs('db1')['id']`, `outputs('db1').name`.
 pub fn elsewhere_in(expression: &str) -> Vec<(&str, &str)> {
     let quoted = |text: &str| text.chars().next().filter(|letter| matches!(letter, '\'' | '"'));
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ pub fn elsewhere_in(expression: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The step behind `outputs` or `outputs('db1')`: `['id']` or `.name`.
+/// The step after `outputs` or `outputs('db1')`: `['id']` or `.name`.
 fn step_of(rest: &str) -> Option<&str> {
     let id = match rest.strip_prefix('[').map(str::trim_start) {
         Some(index) => {
@@ -113,7 +113,7 @@ fn step_of(rest: &str) -> Option<&str> {
     id.filter(|id| !id.is_empty())
 }
 
-/// Whether a value has a reference anywhere in it.
+/// Whether a value contains a reference at any depth.
 pub fn are_in(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(OPENING),
@@ -123,21 +123,21 @@ pub fn are_in(value: &Value) -> bool {
     }
 }
 
-/// The value of an expression. `outputs` has what the states that it names have left, `elsewhere` the same
-/// for other machines, by their ids.
+/// Evaluates an expression. `outputs` has the outputs of the states that it references, `elsewhere` those of other
+/// machines by id.
 pub fn evaluate(expression: &str, outputs: &Map, elsewhere: &Map) -> Result<Value, String> {
     let environment = Environment::new(Options::salt());
     let outputs = rocksalt_jinja::Value::object(OutputsByTarget {
         here: rocksalt_jinja::Value::from(Value::Map(outputs.clone())),
         elsewhere: elsewhere.clone(),
     });
-    // An expression has no second line, so nobody need be told which.
+    // An expression has only one line, so its number isn't shown.
     let told = |error: rocksalt_jinja::Error| error.to_string().trim_end_matches("; line 1").to_owned();
     let value = environment.evaluate(expression, &[("outputs", outputs)]).map_err(told)?;
     value.to_core().map_err(told)
 }
 
-/// `outputs` in an expression: a map of this machine's steps, and a function that gives another machine's.
+/// `outputs` in an expression: a map of this machine's steps, and a function that returns another machine's.
 struct OutputsByTarget {
     here: rocksalt_jinja::Value,
     elsewhere: Map,
@@ -187,7 +187,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A reference is itself a requisite: a state that uses an output requires the state that provides it.
+/// Makes every reference a requisite: a state that uses an output requires the state that provides it.
 pub fn require<'c>(chunks: impl Iterator<Item = &'c mut Chunk>) {
     let mut chunks: Vec<&mut Chunk> = chunks.collect();
     let users: Vec<(usize, Vec<String>)> = chunks

@@ -1,8 +1,8 @@
-//! Prints values as Python does, for Salt's error texts.
+//! Prints values as Python does, for Salt's error messages.
 
 use rocksalt_core::Value;
 
-/// Python's `repr()`, of maps as of `OrderedDict`.
+/// Python's `repr()`; maps print as `OrderedDict`.
 pub(crate) fn repr(value: &Value) -> String {
     match value {
         Value::Map(map) => {
@@ -11,7 +11,7 @@ pub(crate) fn repr(value: &Value) -> String {
             format!("OrderedDict([{}])", pairs.join(", ")).replace("([])", "()")
         }
         Value::List(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
-        // A list prints its items by their `repr()`.
+        // A list prints its items with `repr()`.
         scalar => {
             let listed = Value::List(vec![scalar.clone()]).to_string();
             listed[1..listed.len() - 1].to_owned()
@@ -27,7 +27,7 @@ pub(crate) fn text(value: &Value) -> String {
     }
 }
 
-/// The name of a value's type.
+/// Python's name of a value's type.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "NoneType",

@@ -1,23 +1,23 @@
-//! [`FileSources`]: where state files come from, by environment and path.
+//! [`FileSources`]: provides state files by environment and path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-/// A tree of files for each environment. Paths are relative, with slashes.
+/// A tree of files for each environment. Paths are relative and use slashes.
 pub trait FileSources {
-    /// The environments there are, in the order of the configuration.
+    /// The environments in the order of the configuration.
     fn environments(&self) -> Vec<String>;
 
-    /// The contents of a file, or `None` if there is none. An error says why it couldn't be read.
+    /// The contents of a file; `None` if it doesn't exist, an error if it can't be read.
     fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>, String>;
 
     /// All paths of an environment, sorted.
     fn list(&self, saltenv: &str) -> Result<Arc<Vec<String>>, String>;
 }
 
-/// Files in memory, for tests and for trees that were sent as a whole.
+/// Files in memory, for tests and for trees that are sent as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySources(IndexMap<String, BTreeMap<String, Arc<[u8]>>>);
 
@@ -30,7 +30,7 @@ impl MemorySources {
         self.0.entry(saltenv.to_owned()).or_default();
     }
 
-    /// Adds a file unless there is one of that path: the first directory of an environment wins.
+    /// Adds a file unless the path exists: the first directory of an environment wins.
     pub fn add(&mut self, saltenv: &str, path: &str, contents: impl Into<Arc<[u8]>>) {
         self.0.entry(saltenv.to_owned()).or_default().entry(path.to_owned()).or_insert_with(|| contents.into());
     }

@@ -10,7 +10,7 @@ use rocksalt_core::pattern::glob::{Glob, is_pattern};
 
 use crate::sources::FileSources;
 
-/// The sls of all environments; each environment is listed when it is first needed.
+/// The sls of all environments. An environment is listed when it is first needed.
 pub(crate) struct SlsTree {
     sources: Rc<dyn FileSources>,
     environments: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct SlsFile {
     pub contents: Arc<[u8]>,
 }
 
-/// A file larger than this is no state file.
+/// The size limit of a state file.
 pub(crate) const MAX_FILE: usize = 16 << 20;
 
 impl SlsTree {
@@ -35,18 +35,18 @@ impl SlsTree {
         &self.environments
     }
 
-    /// `base` counts as there, whatever is configured.
+    /// Whether the environment exists. `base` always does.
     pub fn has_environment(&self, saltenv: &str) -> bool {
         saltenv == "base" || self.environments.iter().any(|name| name == saltenv || name == "__env__")
     }
 
-    /// The tree `__env__` serves every environment that has none of its own.
+    /// The tree to read from: `__env__` serves every environment without its own tree.
     fn place_of<'n>(&self, saltenv: &'n str) -> &'n str {
         let has = |name: &str| self.environments.iter().any(|known| known == name);
         if !has(saltenv) && has("__env__") { "__env__" } else { saltenv }
     }
 
-    /// The names of all sls, sorted: `a/b.sls` and `a/b/init.sls` are `a.b`.
+    /// The names of all sls, sorted. The name of `a/b.sls` and of `a/b/init.sls` is `a.b`.
     pub fn names(&self, saltenv: &str) -> Rc<IndexSet<String>> {
         if let Some(names) = self.listed.borrow().get(saltenv) {
             return names.clone();
@@ -59,7 +59,7 @@ impl SlsTree {
         names
     }
 
-    /// The names that fit a pattern, sorted; a name without wildcards fits only itself.
+    /// The names that match a pattern, sorted; a name without wildcards matches only itself.
     pub fn matching(&self, saltenv: &str, pattern: &str) -> Vec<String> {
         let names = self.names(saltenv);
         if !is_pattern(pattern) {
@@ -69,7 +69,7 @@ impl SlsTree {
         names.iter().filter(|name| glob.matches(name)).cloned().collect()
     }
 
-    /// The file of an sls: `a/b.sls` comes before `a/b/init.sls`.
+    /// Finds the file of an sls: `a/b.sls` has precedence over `a/b/init.sls`.
     pub fn find(&self, saltenv: &str, sls: &str) -> Result<Option<SlsFile>, String> {
         let stem = sls.replace('.', "/");
         for path in [format!("{stem}.sls"), format!("{stem}/init.sls")] {
@@ -80,7 +80,7 @@ impl SlsTree {
         Ok(None)
     }
 
-    /// A file by its path, if it stays within the tree.
+    /// Reads a file by its path, if the path stays within the tree.
     pub fn read(&self, saltenv: &str, path: &str) -> Result<Option<Arc<[u8]>>, String> {
         let path = path.trim_start_matches('/');
         if path.split('/').any(|part| part == "..") {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Records what real Salt makes of the cases: cases/<family>/<case>.yml -> <case>.json.
+"""Records real Salt's answers to the cases: cases/<family>/<case>.yml -> <case>.json.
 
     python record.py                  every case that has no answers yet
     python record.py --all            every case anew
     python record.py PATH...          these cases
     python record.py --random N DIR   N random state trees, written to DIR as cases and recorded
 
-Needs a Python in which Salt 3008 is installed. Each case runs in a child process of its own, so that
-nothing that Salt keeps in memory reaches the next one.
+Needs a Python in which Salt 3008 is installed. Each case runs in its own child process, so that
+no state in Salt's memory affects the next one.
 """
 
 import json
@@ -27,7 +27,7 @@ CASES = os.path.join(HERE, "cases")
 
 
 def plain(value):
-    """Data as JSON has it."""
+    """The data with types that JSON has."""
     if isinstance(value, dict):
         return {key_text(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -36,7 +36,7 @@ def plain(value):
         return value.decode("utf-8", "backslashreplace")
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    # Where Salt is installed and where the case lay says nothing.
+    # The paths of Salt and of the case are irrelevant.
     text = re.sub(r"\nTraceback \(most recent call last\).*", "\n<traceback>", str(value), flags=re.S)
     return re.sub(r"\S*/sls-record\.[a-z0-9_]{8}", "@ROOT@", text)
 
@@ -170,7 +170,7 @@ def answer(case, step):
         else:
             out = compiled(case, root, grains, step)
         return {"step": step, **plain(out)}
-    except Exception as error:  # Salt gave up altogether: that is an answer, too.
+    except Exception as error:  # Salt failed as a whole, which is an answer too.
         return {"step": step, "errors": [f"{type(error).__name__}: {error}"], "exception": True}
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -235,7 +235,7 @@ def random_case(seed):
                 pool = declared if acyclic else declared + [(identifier, module)]
                 target, target_module = pick.choice(pool)
                 if acyclic and requisite.endswith("_in") and requisite != "use_in":
-                    # Backwards is forwards here: it would make a circle with what is required the other way.
+                    # An `_in` requisite points the other way, so it could form a cycle with the others.
                     requisite = requisite[: -len("_in")]
                 reference = pick.choice([f"{target_module}: {target}"] * 4 + [target, f"id: {target}", "test: nobody", f"sls: {pick.choice(names)}"] + [f"{target_module}: {target[:2]}*"])
                 if acyclic and ("sls:" in reference or "*" in reference or "nobody" in reference) and pick.random() < 0.9:

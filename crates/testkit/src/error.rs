@@ -1,4 +1,4 @@
-//! [`Error`]: what can go wrong with throw-away hosts.
+//! [`Error`]: the errors of throw-away hosts.
 
 use std::io;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub enum Error {
     NoBinary(PathBuf),
 }
 
-/// Says what was being done to which file.
+/// Adds the operation and the file to an I/O error.
 pub(crate) trait FileContext<T> {
     fn file(self, doing: &'static str, path: impl Into<PathBuf>) -> Result<T, Error>;
 }

@@ -1,6 +1,7 @@
-//! SSH keys: made once with `ssh-keygen`, kept with the base roots, used by every bed.
+//! SSH keys: created once with `ssh-keygen`, stored with the base roots, used by every bed.
 //!
-//! Making fifty host keys for each test would cost more than the hosts. The keys open nothing but throw-away hosts.
+//! Generating fifty host keys for each test would take longer than starting the hosts. The keys open only throw-away
+//! hosts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use crate::base::{cache, locked};
 use crate::error::{Error, FileContext};
 use crate::tool;
 
-/// A private key; the public one lies beside it with `.pub`.
+/// A private key; the public key is in the file beside it that ends in `.pub`.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SshKeyPair {
     pub private: PathBuf,
@@ -21,7 +22,7 @@ impl SshKeyPair {
         suffixed(&self.private, ".pub")
     }
 
-    /// `ssh-ed25519 AAAA…`, without the comment.
+    /// The public key as `ssh-ed25519 AAAA…`, without the comment.
     pub(crate) fn public_text(&self) -> Result<String, Error> {
         let path = self.public();
         let text = fs::read_to_string(&path).file("read", &path)?;
@@ -29,7 +30,7 @@ impl SshKeyPair {
     }
 }
 
-/// The kept key of this name, made if it's the first time.
+/// Returns the stored key of this name; generates it the first time.
 pub(crate) fn kept(name: &str) -> Result<SshKeyPair, Error> {
     let directory = cache()?.join("keys");
     let key = SshKeyPair { private: directory.join(name) };
@@ -46,7 +47,7 @@ pub(crate) fn kept(name: &str) -> Result<SshKeyPair, Error> {
     Ok(key)
 }
 
-/// A new key at this path, over one that may be there.
+/// Generates a key at this path; an existing one is overwritten.
 pub(crate) fn generate(private: &Path) -> Result<SshKeyPair, Error> {
     let temporary = suffixed(private, ".new");
     for leftover in [temporary.clone(), suffixed(&temporary, ".pub")] {
@@ -57,12 +58,12 @@ pub(crate) fn generate(private: &Path) -> Result<SshKeyPair, Error> {
     )?;
     let key = SshKeyPair { private: private.to_path_buf() };
     fs::rename(&temporary, private).file("write", private)?;
-    // The public half comes last: where it is, the pair is whole.
+    // The public key is written last: if it exists, the pair is complete.
     fs::rename(suffixed(&temporary, ".pub"), key.public()).file("write", key.public())?;
     Ok(key)
 }
 
-/// Signs a key's public half, as a host's (`-h`) or a user's; the certificate lies beside it.
+/// Signs a public key as a host's (with `host`) or a user's. The certificate is written beside it.
 pub(crate) fn sign(authority: &SshKeyPair, key: &SshKeyPair, host: bool, principals: &[&str]) -> Result<(), Error> {
     let mut command = Command::new("ssh-keygen");
     command.args(["-q", "-I", "throw-away", "-n", &principals.join(","), "-s"]).arg(&authority.private);

@@ -1,8 +1,7 @@
 //! Throw-away hosts and fakes for tests.
 //!
-//! A [`Bed`] is a set of hosts with real SSH servers in network namespaces of their own (needs root); a [`Loopback`]
-//! is the lesser thing that works without root. A [`Scratch`] is a project directory and a way to run the real binary
-//! in it.
+//! A [`Bed`] is a set of hosts with real SSH servers in their own network namespaces; it needs root. A [`Loopback`] is
+//! a simpler substitute without root. A [`Scratch`] is a project directory in which the real binary is run.
 
 use std::io::Write;
 
@@ -30,12 +29,12 @@ pub use roster::{TestbedEntry, roster};
 pub use scratch::{Outcome, Run, Scratch, Started, rocksalt_binary};
 pub use unpacked::unpacked;
 
-/// What every user of a throw-away host has as a password, followed by `-password`: `deploy-password`.
+/// The password of a user of a throw-away host: the name followed by `-password`, such as `deploy-password`.
 pub fn password_of(user: &str) -> String {
     format!("{user}-password")
 }
 
-/// Why a test that needs throw-away hosts can't run here, if it can't.
+/// Why throw-away hosts can't run here; `None` if they can.
 pub fn cannot_run_hosts() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("throw-away hosts need root (network namespaces, mounts)".into());
@@ -43,13 +42,14 @@ pub fn cannot_run_hosts() -> Option<String> {
     None
 }
 
-/// Says that the running test does nothing, and why. Not captured, unlike what tests print: it must be seen.
+/// Reports that the running test is skipped, and why. Written to stderr directly, since the output of tests is
+/// captured.
 ///
-/// `make test` says it again at its end; it names the file for that in `ROCKSALT_SKIPPED`.
+/// `make test` repeats the reports at its end; it passes the file for them in `ROCKSALT_SKIPPED`.
 pub fn say_skipped(reason: &str) {
     let thread = std::thread::current();
     let line = format!("SKIPPED {}: {reason}\n", thread.name().unwrap_or("a test"));
-    // Nobody to tell is no reason to fail.
+    // A report that can't be written must not fail the test.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(path) = std::env::var_os("ROCKSALT_SKIPPED") {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);

@@ -1,4 +1,4 @@
-//! [`Loopback`]: SSH servers on loopback ports as the current user, for machines where one isn't root.
+//! [`Loopback`]: SSH servers on loopback ports as the current user, for tests without root.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use crate::keys;
 use crate::process::{self, poll};
 use crate::roster::TestbedEntry;
 
-/// A few servers that are ended with the value. All of them are the same machine and the same user.
+/// Servers that run until the value is dropped. All of them are the same machine and the same user.
 #[derive(Debug)]
 pub struct Loopback {
     directory: tempfile::TempDir,
@@ -41,7 +41,7 @@ impl Loopback {
         Ok(loopback)
     }
 
-    /// Roster entries `h1`, `h2`, … for the current user.
+    /// The roster entries `h1`, `h2`, … for the current user.
     pub fn entries(&self) -> Vec<TestbedEntry> {
         let path = |name: &str| self.directory.path().join(name).display().to_string();
         let entry = |(index, server): (usize, &LoopbackServer)| {
@@ -51,7 +51,7 @@ impl Loopback {
         self.servers.iter().enumerate().map(entry).collect()
     }
 
-    /// Ends one server; its port then refuses connections.
+    /// Stops one server; its port then refuses connections.
     pub fn stop(&mut self, number: usize) {
         if let Some(server) = number.checked_sub(1).and_then(|index| self.servers.get_mut(index)) {
             server.end();
@@ -102,7 +102,7 @@ impl Loopback {
 
 impl LoopbackServer {
     fn end(&mut self) {
-        // Already ended is what is wanted.
+        // It is fine if the server has already exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -114,7 +114,7 @@ impl Drop for LoopbackServer {
     }
 }
 
-/// A port that was free a moment ago.
+/// Finds a port that is currently free.
 fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     Ok(listener.file("find a free port on", "127.0.0.1")?.port())

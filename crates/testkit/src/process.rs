@@ -1,4 +1,4 @@
-//! Looking at processes through `/proc`, and ending those that a test started.
+//! Inspects processes through `/proc`, and kills those that a test started.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A process that can't be mistaken for a later one with the same number.
+/// Identifies a process, even after its id was reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Identity {
     pub pid: i32,
-    /// In clock ticks since the boot.
+    /// The start time in clock ticks since the boot.
     started: u64,
 }
 
 impl Identity {
     pub(crate) fn of(pid: i32) -> Option<Identity> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in parentheses, may have spaces and parentheses of its own.
+        // The name, in parentheses, may itself contain spaces and parentheses.
         let after_name = stat.rsplit_once(')')?.1;
         let mut fields = after_name.split_whitespace();
         let state = fields.next()?;
@@ -33,7 +33,7 @@ impl Identity {
         Identity::of(self.pid) == Some(self)
     }
 
-    /// Kills it, unless it's gone already, and waits until it is.
+    /// Kills the process, unless it has exited, and waits until it has.
     pub(crate) fn kill(self) {
         if self.alive() {
             signal(self.pid, Signal::KILL);
@@ -42,18 +42,18 @@ impl Identity {
     }
 }
 
-/// What a process has taken of the machine.
+/// The resources that a process uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     pub pid: i32,
     pub threads: usize,
     pub descriptors: usize,
-    /// The most memory that it ever had resident.
+    /// The largest resident memory so far.
     pub peak_kilobytes: u64,
 }
 
 impl Usage {
-    /// Nothing if it has just ended.
+    /// Returns `None` if the process has exited.
     pub(crate) fn of(pid: i32) -> Option<Usage> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let field = |name: &str| -> Option<u64> {
@@ -66,22 +66,22 @@ impl Usage {
     }
 }
 
-/// Sends a signal; a process that's gone is no error.
+/// Sends a signal. It is fine if the process has exited.
 pub(crate) fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// The children of a process.
+/// The child processes of a process.
 pub(crate) fn children(pid: i32) -> Vec<i32> {
-    // Each thread has a list of its own: an agent starts commands from the threads of its calls.
+    // Each thread has its own list: an agent starts commands from the threads of its calls.
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
     lists.flat_map(|list| list.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<i32>>()).collect()
 }
 
-/// Every process that has `NAME=value` in the environment that it was started with.
+/// Finds every process that was started with `NAME=value` in its environment.
 pub(crate) fn with_environment(name: &str, value: &str) -> Vec<i32> {
     let wanted = format!("{name}={value}");
     let has = |pid: &i32| {
@@ -91,7 +91,7 @@ pub(crate) fn with_environment(name: &str, value: &str) -> Vec<i32> {
     all().into_iter().filter(has).collect()
 }
 
-/// Whether some process of this network namespace listens on a TCP port.
+/// Whether a process in the network namespace of `pid` listens on a TCP port.
 pub(crate) fn listens(pid: i32, port: u16) -> bool {
     let local_port = format!(":{port:04X}");
     ["tcp", "tcp6"].iter().any(|table| {
@@ -105,7 +105,7 @@ pub(crate) fn listens(pid: i32, port: u16) -> bool {
     })
 }
 
-/// Asks again and again, without a long sleep, until there is an answer or the time is over.
+/// Polls at short intervals until there is an answer or the time limit has passed.
 pub(crate) fn poll<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + limit;
     loop {
@@ -135,7 +135,7 @@ mod tests {
     fn a_killed_process_is_no_longer_alive() {
         let mut child = Command::new("sleep").arg("60").env("TESTKIT_MARK", "here").spawn().expect("sleep starts");
         let pid = child.id().cast_signed();
-        // Until it has replaced the forked image, the environment is still ours.
+        // The child has our environment until exec.
         let found =
             poll(Duration::from_secs(5), || with_environment("TESTKIT_MARK", "here").contains(&pid).then_some(()));
         assert!(found.is_some());
@@ -171,7 +171,7 @@ mod tests {
         let own = std::process::id().cast_signed();
         assert!(listens(own, port));
         drop(listener);
-        // A child that another test starts at this moment has it until its own program begins.
+        // A child that another test forks at this moment inherits the descriptor until it calls exec.
         let gone = (0..100).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             !listens(own, port)

@@ -1,4 +1,4 @@
-//! [`Repository`]: a signed apt repository of real Debian packages, fetched once and then served without the internet.
+//! [`Repository`]: a signed apt repository of real Debian packages, downloaded once and then served offline.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::error::{Error, FileContext};
 use crate::process::{listens, poll};
 use crate::tool;
 
-/// Where it's found from all hosts of a bed.
+/// The repository's address, as all hosts of a bed see it.
 const ADDRESS: &str = "10.77.0.1";
 const PORT: u16 = 80;
 
@@ -24,7 +24,7 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository with these packages and all that they need beyond the base root; made now if it isn't there.
+    /// Returns the repository of these packages and the dependencies that the base root lacks; creates it if necessary.
     pub fn of(packages: &[&str]) -> Result<Repository, Error> {
         let mut names: Vec<String> = packages.iter().map(|name| (*name).to_owned()).collect();
         names.sort();
@@ -35,18 +35,18 @@ impl Repository {
         Ok(Repository { directory })
     }
 
-    /// Its public key, as text.
+    /// The repository's public key, as text.
     pub fn key(&self) -> Result<String, Error> {
         let path = self.directory.join("key.asc");
         fs::read_to_string(&path).file("read", &path)
     }
 
-    /// The directory with all of it, for a `file:` source.
+    /// The repository's directory, for a `file:` source.
     pub fn path(&self) -> &Path {
         &self.directory
     }
 
-    /// Serves it on the controller's side of a bed's network, for the time that the value lives.
+    /// Serves the repository on the controller's side of a bed's network, until the value is dropped.
     pub fn serve(&self, bed: &Bed) -> Result<RepositoryServer, Error> {
         let mut command = bed.command("busybox");
         command.args(["httpd", "-f", "-p", &format!("{ADDRESS}:{PORT}"), "-h"]).arg(&self.directory);
@@ -54,7 +54,7 @@ impl Repository {
         let child = spawned.map_err(|source| Error::Start { program: "busybox httpd".into(), source })?;
         let server = RepositoryServer { child };
         let pid = server.child.id().cast_signed();
-        // Until nsenter has entered, the port is looked for in the wrong network, where it may well be.
+        // Before nsenter has entered the namespace, `listens` would see the port in the wrong network.
         let in_lab = || fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"busybox"));
         let up = poll(Duration::from_secs(10), || (in_lab() && listens(pid, PORT)).then_some(()));
         up.map(|()| server)
@@ -62,14 +62,14 @@ impl Repository {
     }
 }
 
-/// A repository that is served.
+/// A repository that is being served.
 #[derive(Debug)]
 pub struct RepositoryServer {
     child: Child,
 }
 
 impl RepositoryServer {
-    /// What goes into `sources.list` before the suite.
+    /// The address to put into `sources.list`, before the suite.
     pub fn url(&self) -> String {
         format!("http://{ADDRESS}/")
     }
@@ -77,7 +77,7 @@ impl RepositoryServer {
 
 impl Drop for RepositoryServer {
     fn drop(&mut self) {
-        // Already ended is what is wanted.
+        // It is fine if the server has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -122,7 +122,7 @@ fn make(names: &[String], directory: &Path) -> Result<(), Error> {
     sign(directory, &release_path)
 }
 
-/// With a key that exists for the time of the signing only.
+/// Signs the release file with a key that is deleted afterwards.
 fn sign(directory: &Path, release: &Path) -> Result<(), Error> {
     let home = tempfile::tempdir().file("create a directory in", std::env::temp_dir())?;
     let gpg = || {
@@ -136,7 +136,7 @@ fn sign(directory: &Path, release: &Path) -> Result<(), Error> {
     tool::run(
         gpg().args(["--armor", "--clearsign", "--output"]).arg(release.with_file_name("InRelease")).arg(release),
     )?;
-    // The agent that gpg started for the key, which would hold the directory.
+    // Stops the agent that gpg started, which would keep the directory in use.
     tool::run(Command::new("gpgconf").arg("--homedir").arg(home.path()).args(["--kill", "all"])).map(drop)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// One target: its id and its keys as they stand in the file.
+/// A roster entry: the target's id, and its keys as in the file.
 #[derive(Clone, Debug)]
 pub struct TestbedEntry {
     pub id: String,
@@ -14,7 +14,7 @@ impl TestbedEntry {
         TestbedEntry { id: id.into(), fields: Vec::new() }.set("host", host)
     }
 
-    /// Sets a key, over one that was set before.
+    /// Sets a key; replaces an earlier value.
     #[must_use]
     pub fn set(mut self, key: &str, value: impl Into<String>) -> TestbedEntry {
         self.fields.retain(|(known, _)| known != key);
@@ -22,7 +22,7 @@ impl TestbedEntry {
         self
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     #[must_use]
     pub fn without(mut self, key: &str) -> TestbedEntry {
         self.fields.retain(|(known, _)| known != key);
@@ -30,7 +30,7 @@ impl TestbedEntry {
     }
 }
 
-/// The text of the roster file. Values are written plain, as a person would.
+/// The text of the roster file. Values are unquoted, as a person would write them.
 pub fn roster<'a>(entries: impl IntoIterator<Item = &'a TestbedEntry>) -> String {
     let mut text = String::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! [`Scratch`]: a project directory for one test, and runs of the real binary in it.
+//! [`Scratch`]: a project directory for one test, in which the real binary is run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::error::{Error, FileContext};
 use crate::process::{self, Usage, poll};
 use crate::roster::{TestbedEntry, roster};
 
-/// Marks every process that a run starts, so that none outlives the test.
+/// The environment variable that marks every process of a run, so that none outlives the test.
 const MARK: &str = "ROCKSALT_SCRATCH";
 
-/// A configuration directory, a home and a runtime directory that nothing else uses.
+/// A private configuration directory, home and runtime directory.
 #[derive(Debug)]
 pub struct Scratch {
     directory: tempfile::TempDir,
@@ -37,7 +37,7 @@ impl Scratch {
         Ok(Scratch { directory })
     }
 
-    /// A scratch with a roster of these targets.
+    /// Creates a scratch with a roster of these targets.
     pub fn with_roster(entries: &[TestbedEntry]) -> Result<Scratch, Error> {
         let scratch = Scratch::new()?;
         scratch.write("config/roster", &roster(entries))?;
@@ -48,7 +48,7 @@ impl Scratch {
         self.directory.path().join(name)
     }
 
-    /// Writes a file that only the user can read: passwords may be in it.
+    /// Writes a file that only the user can read, since it may contain passwords.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.path(name);
         if let Some(parent) = path.parent() {
@@ -59,12 +59,12 @@ impl Scratch {
         Ok(path)
     }
 
-    /// A run of the real binary with this scratch's configuration and roster, on this machine's own network.
+    /// Prepares a run of the real binary with this scratch's configuration and roster, on this machine's network.
     pub fn rocksalt<I: Into<OsString>>(&self, arguments: impl IntoIterator<Item = I>) -> Result<Run<'_>, Error> {
         Ok(Run::new(self, Command::new(rocksalt_binary()?), arguments))
     }
 
-    /// The same, inside the network of a bed.
+    /// Like [`Scratch::rocksalt`], but inside the network of a bed.
     pub fn rocksalt_in<I: Into<OsString>>(
         &self,
         bed: &Bed,
@@ -73,17 +73,17 @@ impl Scratch {
         Ok(Run::new(self, bed.command(rocksalt_binary()?), arguments))
     }
 
-    /// The processes that runs have left in the background (the keeper, and what it has started).
+    /// The background processes that runs have left: the keeper and its children.
     pub fn processes(&self) -> Vec<i32> {
         process::with_environment(MARK, &self.mark())
     }
 
-    /// What each process of this scratch takes, running commands included.
+    /// The resources that each process of this scratch uses, including running commands.
     pub fn usage(&self) -> Vec<Usage> {
         self.processes().into_iter().filter_map(Usage::of).collect()
     }
 
-    /// Kills (with SIGKILL) whatever runs have left.
+    /// Kills all processes that runs have left, with SIGKILL.
     pub fn kill_all(&self) {
         let gone = || {
             let left = self.processes();
@@ -104,7 +104,7 @@ impl Drop for Scratch {
     }
 }
 
-/// One run of the binary, not yet started.
+/// A run of the binary that isn't started yet.
 #[derive(Debug)]
 pub struct Run<'a> {
     scratch: &'a Scratch,
@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
         Run { scratch, command, limit: Duration::from_secs(60), input: None }
     }
 
-    /// How long it may take, before it's killed and the run is an error.
+    /// Sets the time limit: a run that takes longer is killed and is an error.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
@@ -159,19 +159,19 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// What it reads from its standard input.
+    /// Sets the run's standard input.
     #[must_use]
     pub fn input(mut self, input: impl Into<String>) -> Self {
         self.input = Some(input.into());
         self
     }
 
-    /// Runs it to its end.
+    /// Starts the run and waits for its end.
     pub fn finish(self) -> Result<Outcome, Error> {
         self.spawn()?.finish()
     }
 
-    /// Starts it and comes back at once.
+    /// Starts the run without waiting for its end.
     pub fn spawn(mut self) -> Result<Started, Error> {
         let program = format!("rocksalt in {}", self.scratch.mark());
         let began = Instant::now();
@@ -187,7 +187,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A run that has been started.
+/// A run that was started.
 #[derive(Debug)]
 pub struct Started {
     program: String,
@@ -199,7 +199,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// The process: `nsenter` becomes the binary, so the number stays the same.
+    /// The process id. `nsenter` execs the binary, so the id stays the same.
     pub fn pid(&self) -> i32 {
         self.child.id().cast_signed()
     }
@@ -208,12 +208,12 @@ impl Started {
         process::signal(self.pid(), Signal::KILL);
     }
 
-    /// What Ctrl-C does.
+    /// Sends SIGINT, like Ctrl-C.
     pub fn interrupt(&self) {
         process::signal(self.pid(), Signal::INT);
     }
 
-    /// Waits for the end, or kills it after its limit.
+    /// Waits for the end; kills the run after its limit.
     pub fn finish(mut self) -> Result<Outcome, Error> {
         let limit = self.limit.saturating_sub(self.began.elapsed());
         let ended = poll(limit, || self.child.try_wait().ok().flatten());
@@ -222,7 +222,7 @@ impl Started {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
-        // A keeper that inherited the pipes would make `$(rocksalt …)` hang in a shell.
+        // Waits for the pipes to close: a keeper that inherited them would make `$(rocksalt …)` hang in a shell.
         let patience = Instant::now() + Duration::from_secs(2);
         let (stdout, stdout_closed) = take(self.stdout.take(), patience);
         let (stderr, stderr_closed) = take(self.stderr.take(), patience);
@@ -237,7 +237,7 @@ impl Started {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub stdout: String,
@@ -247,23 +247,23 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended the run.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// Stdout as one JSON value.
+    /// Parses stdout as one JSON value.
     pub fn json(&self) -> Result<serde_json::Value, serde_json::Error> {
         serde_json::from_str(&self.stdout)
     }
 
-    /// All that it said, for messages of failed tests.
+    /// Status and all output, for messages of failed tests.
     pub fn all(&self) -> String {
         format!("{} after {:.1?}\nstdout:\n{}\nstderr:\n{}", self.status, self.took, self.stdout, self.stderr)
     }
 }
 
-/// The binary under test: `ROCKSALT_BIN`, or what cargo has built beside the test that runs.
+/// The binary under test: `ROCKSALT_BIN`, or the one that cargo built beside the running test.
 pub fn rocksalt_binary() -> Result<PathBuf, Error> {
     let path = match std::env::var_os("ROCKSALT_BIN") {
         Some(path) => PathBuf::from(path),
@@ -274,7 +274,7 @@ pub fn rocksalt_binary() -> Result<PathBuf, Error> {
 
 fn beside_this_program(name: &str) -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
-    // Tests lie in `deps`, one below the binaries.
+    // Test binaries are in `deps`, one level below the other binaries.
     let places = own.ancestors().skip(1).take(2).map(|directory| directory.join(name));
     let fallback = Path::new("target/debug").join(name);
     places.into_iter().find(|path| path.exists()).unwrap_or(fallback)
@@ -295,7 +295,7 @@ fn collect(mut pipe: impl Read + Send + 'static) -> Collected {
     receiver
 }
 
-/// All that came, and whether the pipe was closed in time.
+/// The collected output, and whether the pipe was closed in time.
 fn take(collected: Option<Collected>, patience: Instant) -> (String, bool) {
     let mut bytes = Vec::new();
     let Some(collected) = collected else { return (String::new(), true) };
@@ -313,7 +313,7 @@ fn take(collected: Option<Collected>, patience: Instant) -> (String, bool) {
 mod tests {
     use super::*;
 
-    /// A run of a shell instead of the product.
+    /// Prepares a run of a shell instead of the product.
     fn shell<'a>(scratch: &'a Scratch, lines: &str) -> Run<'a> {
         let mut command = Command::new("sh");
         command.args(["-c", lines]);
@@ -325,7 +325,8 @@ mod tests {
         let scratch = Scratch::with_roster(&[TestbedEntry::new("h1", "10.0.0.1")]).expect("a scratch");
         let outcome = shell(&scratch, "echo $HOME; echo $# >&2; exit 7").finish().expect("it ends");
         assert_eq!(outcome.stdout.trim(), scratch.path("home").display().to_string());
-        // `--config-dir` is `$0`, then: its value, `--roster` and its value, and the two of the test.
+        // `sh -c` takes `--config-dir` as `$0`, so five arguments follow: its value, `--roster` and its value, and the
+        // test's two.
         assert_eq!((outcome.stderr.trim(), outcome.code()), ("5", Some(7)));
     }
 
@@ -341,7 +342,7 @@ mod tests {
         let scratch = Scratch::new().expect("a scratch");
         let error = shell(&scratch, "sleep 60 & echo done").finish();
         assert!(matches!(error, Err(Error::OutputHeldOpen { .. })), "{error:?}");
-        shell(&scratch, "sleep 60 >/dev/null 2>&1 & echo done").finish().expect("it lets go of its output");
+        shell(&scratch, "sleep 60 >/dev/null 2>&1 & echo done").finish().expect("it closes its output");
         let left = scratch.processes();
         assert_eq!(left.len(), 2, "{left:?}");
         drop(scratch);

@@ -1,23 +1,23 @@
-//! Running the system's tools to their end.
+//! Runs the system's tools and waits for their end.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
 
-/// Runs a tool; its output if it succeeds, all that it said if it doesn't.
+/// Runs a tool. Returns its output; if it fails, the error has all that it printed.
 pub(crate) fn run(command: &mut Command) -> Result<String, Error> {
     feed(command, "")
 }
 
-/// Runs a tool with `input` on its stdin.
+/// Runs a tool with `input` as its stdin.
 pub(crate) fn feed(command: &mut Command, input: &str) -> Result<String, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = |source| Error::Start { program: program.clone(), source };
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(start)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A tool that doesn't read its input to the end says so itself, by its status.
+        // If a tool doesn't read all its input, its exit status tells why.
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(start)?;
@@ -29,7 +29,7 @@ pub(crate) fn feed(command: &mut Command, input: &str) -> Result<String, Error> 
     Err(Error::Tool { command: shown(command), status: output.status.to_string(), output: said })
 }
 
-/// `run` for a tool given as words.
+/// Runs a tool given as a list of words.
 pub(crate) fn words(words: &[&str]) -> Result<String, Error> {
     run(Command::new(words[0]).args(&words[1..]))
 }

@@ -1,4 +1,4 @@
-//! [`unpacked`]: Debian packages taken apart in a cache, for programs that a test starts itself and nobody installs.
+//! [`unpacked`]: Debian packages unpacked in a cache, for programs that a test runs without installing them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::base::{cache, once};
 use crate::error::{Error, FileContext};
 use crate::tool;
 
-/// A directory with the content of these packages and no others: name what they need that a plain Debian lacks.
+/// Unpacks exactly these packages into a directory; name also the dependencies that a plain Debian lacks.
 pub fn unpacked(name: &str, packages: &[&str]) -> Result<PathBuf, Error> {
     let root = cache()?.join(format!("unpacked-{name}"));
     once(&root, |root| unpack(packages, root))?;
@@ -20,7 +20,7 @@ fn unpack(packages: &[&str], root: &Path) -> Result<(), Error> {
     fs::create_dir_all(&directory).file("create", &directory)?;
     let download = || tool::run(Command::new("apt-get").arg("download").args(packages).current_dir(&directory));
     if download().is_err() {
-        // A machine whose lists are old or missing. Without root this fails, and the download says why.
+        // The package lists may be old or missing. Without root this fails, and the download reports the cause.
         let _ = tool::words(&["apt-get", "update", "-qq"]);
         download()?;
     }

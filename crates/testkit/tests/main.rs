@@ -1,4 +1,4 @@
-//! The throw-away hosts themselves, looked at with the system's ssh. Skipped, with a reason, without root.
+//! Tests the throw-away hosts with the system's ssh. Without root they are skipped, with a reason.
 
 use std::io::Read;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn processes_of_a_host_are_found_by_program_and_killed() {
     let host = bed.host(1).expect("it's there");
     host.run("cp /bin/sleep /var/tmp/odd-name; exec 9</var/tmp/odd-name; /proc/self/fd/9 600 >/dev/null 2>&1 &")
         .expect("it starts");
-    // Not a child of the host's first process until the shell that started it has ended.
+    // The process becomes a child of the host's first process when the shell that started it has exited.
     let end = Instant::now() + Duration::from_secs(5);
     while host.processes("odd-name").is_empty() && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(5));
@@ -109,7 +109,7 @@ fn logins_are_refused_or_asked_for_as_the_quirk_says() {
     let began = Instant::now();
     let silent = methods(4);
     assert!(silent.contains("timed out"), "{silent}");
-    assert!(began.elapsed() >= Duration::from_secs(2), "it took the connection and said nothing");
+    assert!(began.elapsed() >= Duration::from_secs(2), "it accepted the connection and sent nothing");
 }
 
 #[test]
@@ -186,16 +186,16 @@ fn disks_and_shells_are_as_odd_as_the_quirk_says() {
 #[test]
 fn a_busy_sshd_refuses_some() {
     let Some(bed) = Bed::start_or_skip(&[Spec::debian().with(Quirk::FewStartups)]) else { return };
-    let address = bed.hosts()[0].addresses().pop().expect("it has many");
-    // Five that never say who they are; their end is the end of stdin.
+    let address = bed.hosts()[0].addresses().pop().expect("the host has many addresses");
+    // Opens five connections that never send a banner; they last until stdin ends.
     let hold = format!("for i in 1 2 3 4 5; do exec {{fd}}<>/dev/tcp/{address}/22; read -u $fd; done; echo held; cat");
     let mut holder = bed.command("bash");
     holder.args(["-c", &hold]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = holder.spawn().expect("bash starts");
     let mut line = [0; 5];
-    holder.stdout.as_mut().expect("piped").read_exact(&mut line).expect("all are held");
+    holder.stdout.as_mut().expect("piped").read_exact(&mut line).expect("all five connections are held");
     let refused = ssh(&bed, 1, &[], "root", "true");
-    assert!(!refused.status.success(), "the sixth was let in");
+    assert!(!refused.status.success(), "the sixth connection was accepted");
     drop(holder.stdin.take());
     holder.wait().expect("it ends");
     let output = ssh(&bed, 1, &[], "root", "true");
@@ -228,7 +228,7 @@ fn nothing_is_left_when_a_bed_is_dropped() {
     let mut sleeper = bed.command("sleep").arg("600").spawn().expect("sleep starts");
     drop(bed);
     assert!(!files.exists(), "{} of {address}", files.display());
-    let status = sleeper.wait().expect("it was ended with its network");
+    let status = sleeper.wait().expect("it was killed with its network");
     assert!(!status.success());
 }
 

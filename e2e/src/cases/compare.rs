@@ -1,20 +1,20 @@
-//! What a run must answer, and the difference from what it answered.
+//! Compares the answer of a run with the expected one.
 
 use regex_automata::meta::Regex;
 use rocksalt_core::{Value, json};
 use serde_json::Value as Json;
 
-/// What stands for any value.
+/// Stands for any value in an expected answer.
 const ANY: &str = "<any>";
 
 pub(super) const KEYS: [&str; 7] = ["id", "state", "name", "result", "comment", "changes", "warnings"];
 
-/// What one run must answer.
+/// The expected answer of a run.
 #[derive(Clone, Debug)]
 pub enum Expected {
-    /// Each step in the keys that are given.
+    /// The expected steps, compared only in the keys that are given.
     Steps(Vec<Json>),
-    /// Refused, with all these texts in what is said.
+    /// The run is refused, and its output contains all these texts.
     Errors(Vec<String>),
 }
 
@@ -42,7 +42,7 @@ impl Expected {
     }
 }
 
-/// The difference of a run's answer from what it must be, for people; nothing if there is none.
+/// Describes how a run's answer differs from the expected one; `None` if it doesn't.
 pub fn compare(expected: &Expected, answer: &Result<Vec<Json>, String>) -> Option<String> {
     match (expected, answer) {
         (Expected::Errors(texts), Err(said)) => {
@@ -75,7 +75,7 @@ fn compare_steps(expected: &[Json], steps: &[Json]) -> Option<String> {
     (!differences.is_empty()).then(|| differences.join("\n  "))
 }
 
-/// Whether a value is what is wanted, `<any>` being anything.
+/// Whether a value equals the wanted one, where `<any>` matches everything.
 pub(super) fn is(wanted: &Json, found: &Json) -> bool {
     match (wanted, found) {
         (Json::String(any), _) if any == ANY => true,
@@ -103,12 +103,12 @@ fn pattern_of(pattern: &Json) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| format!("`matches: {text}`: {error}"))
 }
 
-/// Where two texts part: long ones are alike for most of their length.
+/// Shows where two texts start to differ, since long ones are mostly equal.
 fn place(wanted: &Json, found: &Json) -> String {
     let (Some(wanted), Some(found)) = (wanted.as_str(), found.as_str()) else { return String::new() };
     let same = wanted.chars().zip(found.chars()).take_while(|(one, other)| one == other).count();
     let rest = |text: &str| text.chars().skip(same).take(40).collect::<String>();
-    format!("\n    they part after {same} characters: {:?} and {:?}", rest(wanted), rest(found))
+    format!("\n    they differ after {same} characters: {:?} and {:?}", rest(wanted), rest(found))
 }
 
 fn shown(steps: &[Json]) -> String {
@@ -141,6 +141,6 @@ mod tests {
         ] {
             assert!(differs(wrong.clone(), found.clone()).is_some_and(|text| text.contains("step 1 (a)")), "{wrong}");
         }
-        assert!(compare(&Expected::Steps(Vec::new()), &Ok(vec![found])).is_some(), "a step too many");
+        assert!(compare(&Expected::Steps(Vec::new()), &Ok(vec![found])).is_some(), "one step too many");
     }
 }

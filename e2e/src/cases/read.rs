@@ -1,4 +1,4 @@
-//! [`Case`]: one case, read from its file with every key checked.
+//! [`Case`]: one case, read from its file. Unknown and malformed keys are errors.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use rocksalt_testkit::{HostKind, Spec};
 
 use super::Expected;
 
-/// A run on a host of its own, and what must come of it.
+/// A run on its own host, with the expected results.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// `user/present.yml: a user with a home`.
+    /// The name, such as `user/present.yml: a user with a home`.
     pub name: String,
     pub spec: Spec,
     pub before: Option<String>,
-    /// Path below the state tree, and text.
+    /// Paths below the state tree, with their texts.
     pub tree: Vec<(String, String)>,
     pub pillar: Option<String>,
     pub test: Option<Expected>,
@@ -24,7 +24,7 @@ pub struct Case {
     pub after: Option<String>,
     pub unpredictable: bool,
     pub restless: bool,
-    /// Below these the dry run may write.
+    /// Paths below which the dry run may write.
     pub writes: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ const KEYS: [&str; 15] = [
     "writes",
 ];
 
-/// The cases below a directory; only those of a noun, or of `noun/name`, if that is asked for.
+/// Reads the cases below a directory: all, or those of a noun or of `noun/name`.
 pub fn all(directory: &Path, only: Option<&str>) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for noun in entries(directory)? {
@@ -69,7 +69,7 @@ fn read(file: &str, text: &str) -> Result<Vec<Case>, String> {
     let value = yaml::parse(text).map_err(|error| format!("{file}: {error}"))?;
     let list = value.as_list().ok_or_else(|| format!("{file}: a file is a list of cases"))?;
     let cases = list.iter().enumerate().map(|(index, case)| {
-        let map = case.as_map().ok_or_else(|| format!("{file}: case {} is no map", index + 1))?;
+        let map = case.as_map().ok_or_else(|| format!("{file}: case {} is not a map", index + 1))?;
         let what = map.get("what").map_or_else(|| format!("case {}", index + 1), ToString::to_string);
         let name = format!("{file}: {what}");
         one(&name, map).map_err(|problem| format!("{name}: {problem}"))
@@ -139,7 +139,7 @@ fn map(case: &Map, key: &str) -> Result<Map, String> {
     value.as_map().cloned().ok_or_else(|| format!("`{key}` must be a map"))
 }
 
-/// A key that says why a check isn't made; an empty reason is none.
+/// Reads a key that says why a check isn't made; the reason must not be empty.
 fn reason(case: &Map, key: &str) -> Result<bool, String> {
     match text(case, key)? {
         Some(why) if why.trim().is_empty() => Err(format!("`{key}` must say why")),
@@ -178,6 +178,6 @@ mod tests {
         }
         assert!(refused("- sls: x\n").contains("`what`"));
         assert!(refused("a: [\n").starts_with("user/present.yml: "));
-        assert_eq!(read("x", &case("  apply: [{result: true}]\n")).expect("it's sound").len(), 1);
+        assert_eq!(read("x", &case("  apply: [{result: true}]\n")).expect("it is valid").len(), 1);
     }
 }

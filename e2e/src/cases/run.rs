@@ -1,4 +1,4 @@
-//! One case on a host of its own.
+//! Runs one case on its own host.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -15,10 +15,10 @@ pillar_roots: {base: [pillar]}
 roster_file: roster
 ";
 
-/// An installation from a local repository on a loaded machine takes some of it.
+/// The time limit of a run. An installation from a local repository takes some of it on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Runs a case; all that is wrong, for people.
+/// Runs a case; the error lists all differences.
 pub fn run(case: &Case) -> Result<(), String> {
     let bed = Bed::start(std::slice::from_ref(&case.spec)).map_err(shown)?;
     let host = bed.host(1).map_err(shown)?;
@@ -34,7 +34,7 @@ pub fn run(case: &Case) -> Result<(), String> {
         write("pillar/case.sls", pillar)?;
     }
     if case.spec.kind == rocksalt_testkit::HostKind::Systemd {
-        // Or a unit that starts late would look as if the dry run had started it.
+        // Otherwise a unit that starts late would look as if the dry run had started it.
         host.run("systemctl is-system-running --wait || true").map_err(shown)?;
     }
     if let Some(lines) = &case.before {
@@ -47,7 +47,7 @@ pub fn run(case: &Case) -> Result<(), String> {
         let outcome = run.finish().map_err(shown)?;
         Ok(steps(&outcome.stdout).ok_or_else(|| outcome.all()))
     };
-    // The agent comes with the first call, and is no part of the picture.
+    // The first call uploads the agent, which must not be part of the snapshot's differences.
     let run = scratch.rocksalt_in(&bed, ["h1", "test.ping"]).map_err(shown)?.limit(LIMIT).finish().map_err(shown)?;
     if run.code() != Some(0) {
         return Err(format!("ping: {}", run.all()));
@@ -64,7 +64,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let before = Snapshot::of(host).map_err(shown)?;
     let tried = call(true)?;
     let written = Snapshot::of(host).map_err(shown)?.since(&before, &case.writes);
-    // A case that is refused is refused in every run.
+    // If one run of a case is refused, all are.
     note("test", case.test.as_ref().or(refused(case.apply.as_ref())), &tried);
     let applied = call(false)?;
     note("apply", case.apply.as_ref().or(refused(case.test.as_ref())), &applied);
@@ -93,7 +93,7 @@ fn refused(expected: Option<&Expected>) -> Option<&Expected> {
     expected.filter(|one| matches!(one, Expected::Errors(_)))
 }
 
-/// The changes of a dry run must be those of the run, where that succeeded.
+/// Checks that the dry run predicted the changes of every step that did not fail.
 fn foretold(expected: Option<&Expected>, tried: &[Json], applied: &[Json]) -> Vec<String> {
     let wanted = |number: usize| match expected {
         Some(Expected::Steps(steps)) => steps.get(number).and_then(|step| step.get("changes")),
@@ -101,13 +101,13 @@ fn foretold(expected: Option<&Expected>, tried: &[Json], applied: &[Json]) -> Ve
     };
     let mut wrong = Vec::new();
     for (number, (tried, applied)) in tried.iter().zip(applied).enumerate() {
-        // What is `<any>` in the expected run may differ; everything else is the same in both.
+        // Changes may differ where the expected run has `<any>`.
         let same = tried["changes"] == applied["changes"]
             || wanted(number).is_some_and(|wanted| is(wanted, &tried["changes"]) && is(wanted, &applied["changes"]));
         if applied["result"] != Json::Bool(false) && !same {
             let (id, foretold, came) = (&applied["id"], &tried["changes"], &applied["changes"]);
             wrong.push(format!(
-                "step {} ({id}): the dry run foretold other changes\n    foretold: {foretold}\n    came:     {came}",
+                "step {} ({id}): the dry run predicted other changes\n    predicted: {foretold}\n    made:      {came}",
                 number + 1
             ));
         }
@@ -115,7 +115,7 @@ fn foretold(expected: Option<&Expected>, tried: &[Json], applied: &[Json]) -> Ve
     wrong
 }
 
-/// The steps of an answer in their order; nothing if it isn't one.
+/// The steps of an answer in order; `None` if the output isn't an answer.
 fn steps(stdout: &str) -> Option<Vec<Json>> {
     let answer: Json = serde_json::from_str(stdout).ok()?;
     let states = answer.get("h1")?.as_object()?;

@@ -1,10 +1,10 @@
-//! A picture of a host in which every write shows, to see that a dry run makes none.
+//! A snapshot of a host that shows every write, to verify that a dry run makes none.
 
 use rocksalt_testkit::{Error, Host};
 
-/// Every file with all that a write would change, mounts, names, services, rules of the firewall and network settings.
-/// Not: what a login or a look changes by itself (login records, apt's index of what it has, services that the bus
-/// starts to answer a question), nor where the agent lives.
+/// Lists every file with the metadata that a write changes, mounts, names, services, firewall rules and network
+/// settings. It leaves out what a login or the listing itself changes (login records, apt's index, services that the
+/// bus starts to answer a query) and the agent's directory.
 const LOOK: &str = r#"
 export LC_ALL=C
 find / /tmp -xdev \( -path /proc -o -path /sys -o -path /run -o -path /dev \
@@ -33,7 +33,7 @@ impl Snapshot {
         Ok(Snapshot(lines))
     }
 
-    /// What is other than in an earlier picture, but for files below these.
+    /// The differences from an earlier snapshot, except for files below these paths.
     pub(super) fn since(&self, earlier: &Snapshot, apart: &[String]) -> Option<String> {
         let concerns = |line: &&String| {
             let path = line.strip_prefix("file ").unwrap_or_default();

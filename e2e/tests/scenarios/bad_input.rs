@@ -1,8 +1,8 @@
-//! Bad input: the nearest right spelling is named, and nothing is sent anywhere.
+//! Bad input: the nearest valid spelling is suggested, and nothing is sent to any target.
 
 use e2e::{Fleet, Outcome, Spec, assert_code, exit};
 
-/// Runs it, and checks that it was refused before anybody was logged in anywhere.
+/// Runs a command and checks that it was refused before any login.
 #[track_caller]
 fn refused(fleet: &Fleet, arguments: &[&str]) -> Outcome {
     let outcome = fleet.rocksalt(arguments).finish().expect("it ends");

@@ -1,5 +1,4 @@
-//! Clients that others have written, unmodified, against `rocksalt serve`: pepper in every mode, and Halite's page in a
-//! browser.
+//! Unmodified third-party clients of `rocksalt serve`: pepper in every mode, and Halite's page in a browser.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use e2e::{Fleet, Spec};
 
-/// The daemon of a project, for as long as the test lasts.
+/// The daemon of a project, which runs as long as the test.
 struct Service {
     child: Child,
     url: String,
@@ -40,7 +39,7 @@ impl Service {
         ] {
             scratch.write(name, text).expect("it's written");
         }
-        // What the roster gives can be targeted by without asking anybody.
+        // Targeting by the roster's pillar works without contacting any target.
         fleet.set_roster(|number, entry| entry.set("pillar", format!("{{role: {}}}", ["one", "two"][number - 1])));
         let log = scratch.path("serve.log");
         let said = File::create(&log).expect("a log");
@@ -76,7 +75,7 @@ impl Service {
     }
 }
 
-/// Where the clients are, fetched from PyPI the first time.
+/// The directory of the clients, which are installed from PyPI the first time.
 fn clients() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)

@@ -1,4 +1,4 @@
-//! The other commands: links, hosts, call, cp; and what `--wipe` leaves.
+//! Other commands: links, hosts, call, cp; and what `--wipe` leaves behind.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn a_failing_function_is_told_from_an_unreached_target() {
     assert_code(&outcome, exit::FAILED);
     fleet.bed.cut(2).expect("it's cut off");
     fleet.scratch.kill_all();
-    // Only the one that can't answer: the other one may take its time.
+    // Only the unreachable host gets a short timeout; the other one may be slow.
     fleet.set_roster(|number, entry| if number == 2 { entry.set("timeout", "3") } else { entry });
     let outcome = fleet.run(&["*", "test.ping"]);
     assert_code(&outcome, exit::UNREACHED);
@@ -40,7 +40,7 @@ fn links_are_shown_and_closed() {
         fleet.bed.hosts().iter().all(|host| host.processes("rocksalt").is_empty())
     });
     fleet.ping_all();
-    assert_eq!(fleet.bed.logins(), [2, 2], "a closed link is made anew");
+    assert_eq!(fleet.bed.logins(), [2, 2], "a closed link is opened again");
 }
 
 #[test]
@@ -49,14 +49,14 @@ fn hosts_are_listed_and_checked_each_as_far_as_it_gets() {
     let outcome = fleet.rocksalt(&["hosts", "--json"]).finish().expect("it ends");
     assert_code(&outcome, exit::FINE);
     assert!(outcome.stdout.contains("h1") && outcome.stdout.contains("h2"), "{}", outcome.all());
-    assert_eq!(fleet.bed.logins(), [0, 0], "listing logs in nowhere");
+    assert_eq!(fleet.bed.logins(), [0, 0], "listing logs in to no host");
     let outcome = fleet.rocksalt(&["hosts", "--check"]).finish().expect("it ends");
     assert_code(&outcome, exit::UNREACHED);
     let line = |id: &str| {
         let all = format!("{}{}", outcome.stdout, outcome.stderr).to_lowercase();
         all.lines().filter(|line| line.contains(id)).map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
-    assert!(line("h1").contains("agent"), "h1 gets to the agent: {}", outcome.all());
+    assert!(line("h1").contains("agent"), "h1 reaches the agent: {}", outcome.all());
     assert!(line("h2").contains("login") || line("h2").contains("auth"), "h2 stops at the login: {}", outcome.all());
 }
 
@@ -90,9 +90,9 @@ fn wipe_leaves_nothing_behind() {
     let after = files();
     let left: Vec<&String> = after.difference(&before).collect();
     assert!(left.is_empty(), "left behind: {left:?}");
-    // And without it the agent does stay, or this test would show nothing.
+    // Without `--wipe` the agent stays; otherwise this test would prove nothing.
     fleet.ping_all();
-    assert!(files().len() > before.len(), "the agent is nowhere on the target");
+    assert!(files().len() > before.len(), "the agent isn't on the target");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_timeout_of_one_call_does_not_end_the_link() {
 #[test]
 fn commands_and_new_files_have_the_umask_of_the_login() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
-    // The first time the agent is sent, the second time it is there.
+    // The agent is uploaded the first time and already present the second time.
     for _ in 0..2 {
         assert_eq!(
             text(&fleet.run(&["h1", "cmd.run", "umask; rm -rf /srv/d; mkdir /srv/d; stat -c %a /srv/d"]), "h1"),
@@ -120,7 +120,7 @@ fn commands_and_new_files_have_the_umask_of_the_login() {
         assert_eq!(
             fleet.host(1).run("find /root/.rocksalt ! -type l -perm /077").expect("find"),
             "",
-            "nobody else's business"
+            "only the user can access the files"
         );
         assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
     }

@@ -1,4 +1,4 @@
-//! `rocksalt serve` as its users meet it: the first start, logins, TLS, the reload, the end.
+//! `rocksalt serve` as users see it: the first start, logins, TLS, reload, shutdown.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use e2e::{Fleet, Spec, Started, Value, assert_code, exit, say_skipped, wait_until};
 
-/// Nobody's on this machine.
+/// A user id that nobody has on this machine.
 const NEW_USER: u32 = 61_234;
 const OTHER_USER: u32 = 61_235;
 
-/// A daemon of a user who has nothing yet.
+/// The daemon of a new user without any files.
 struct Own {
     home: tempfile::TempDir,
     program: PathBuf,
@@ -24,7 +24,7 @@ struct Own {
 }
 
 impl Own {
-    /// Nothing where we can't become somebody else.
+    /// Returns `None` where we can't become another user.
     fn new() -> Option<Own> {
         if !rustix::process::geteuid().is_root() {
             say_skipped("only root can become another user");
@@ -34,7 +34,7 @@ impl Own {
         let program = home.path().join("rocksalt");
         fs::copy(e2e::rocksalt_binary().expect("the binary is built"), &program).expect("copied");
         chown(home.path(), Some(NEW_USER), Some(NEW_USER)).expect("we are root");
-        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o711)).expect("it is ours");
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o711)).expect("it belongs to us");
         Some(Own { home, program, child: None })
     }
 
@@ -128,7 +128,7 @@ fn a_new_user_starts_from_nothing() {
         exchange(stream, &request, "client=local&tgt=*&fun=test.ping").expect("an answer")
     };
     assert!(ping(&own, &first).contains("\"here\":true"), "{}", own.said("err"));
-    // The socket: root and the user need no login; for anybody else there is nothing, even with open permissions.
+    // Root and the user need no login at the socket; other users are refused, even if its permissions are open.
     let local =
         exchange(UnixStream::connect(own.socket()).expect("root may"), "GET /healthz HTTP/1.1", "").expect("fine");
     assert!(local.contains("details"), "{local}");
@@ -142,26 +142,26 @@ fn a_new_user_starts_from_nothing() {
     let refused = curl.output().expect("curl is there");
     assert!(!refused.status.success() && refused.stdout.is_empty(), "{}", String::from_utf8_lossy(&refused.stdout));
     fs::set_permissions(own.socket().parent().expect("one"), fs::Permissions::from_mode(0o700)).expect("we are root");
-    // A second one is refused, and says which is the first.
+    // A second daemon is refused, and the error names the first.
     let second =
         own.command(NEW_USER, &own.program).args(["serve", "--listen", "127.0.0.1:0"]).output().expect("it runs");
     let error = String::from_utf8_lossy(&second.stderr).into_owned();
     let pid = own.child.as_ref().expect("it runs").id().to_string();
     assert_eq!(second.status.code(), Some(exit::USAGE), "{error}");
     assert!(error.contains("another daemon") && error.contains(&pid), "{error}");
-    // A restart keeps the user, the token and the job, and says no password again.
+    // A restart keeps the user, the token and the job, and prints no password again.
     own.stop();
     own.start();
     assert!(!own.said("out").contains("password"), "{}", own.said("out"));
     login(own.port(), &password);
     assert!(ping(&own, &first).contains("\"here\":true"));
-    // No secret is in the log.
+    // The log has no secrets.
     let log = own.said("err");
     assert!(!log.contains(&password) && !log.contains(&first), "{log}");
-    // A wrong configuration is told, and the old one goes on; the next start refuses it with the same words.
+    // A reload reports an invalid configuration and keeps the old one; a start refuses it with the same message.
     fs::write(&config, "lisen: 127.0.0.1:1\n").expect("we are root");
     own.signal("HUP");
-    wait_until("the reload is told", || own.said("err").contains("'lisen' is not a key"));
+    wait_until("the reload reports the error", || own.said("err").contains("'lisen' is not a key"));
     assert!(ping(&own, &first).contains("\"here\":true"));
     own.stop();
     let wrong = own.command(NEW_USER, &own.program).arg("serve").output().expect("it runs");
@@ -170,7 +170,7 @@ fn a_new_user_starts_from_nothing() {
     assert!(error.contains("'lisen' is not a key") && error.contains("did you mean 'listen'"), "{error}");
 }
 
-/// A daemon of a fleet's project.
+/// The daemon of a fleet's project.
 struct Daemon<'a> {
     fleet: &'a Fleet,
     process: Started,
@@ -185,7 +185,7 @@ impl<'a> Daemon<'a> {
         daemon
     }
 
-    /// Over the socket; nothing if nobody is there.
+    /// Sends a request over the socket; `None` if no daemon answers.
     fn ask(&self, request: &str, body: &str) -> Option<String> {
         let state = fs::read_dir(self.fleet.scratch.path("state/rocksalt")).ok()?.flatten().next()?;
         let stream = UnixStream::connect(state.path().join("daemon.sock")).ok()?;
@@ -219,9 +219,9 @@ fn a_job_outlives_the_daemon_that_started_it() {
     assert!(outcome.took < Duration::from_secs(60), "{}", outcome.all());
     let daemon = Daemon::start(&fleet, &["--listen", "127.0.0.1:0"]);
     let look = format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","jid":"{jid}"}}"#);
-    wait_until("its result is had", || daemon.runner(&look)["h1"] == "finished");
+    wait_until("its result is available", || daemon.runner(&look)["h1"] == "finished");
     assert_eq!(fleet.host(1).run("cat /root/ran").expect("it is there").trim(), "once");
-    // Who is up is known without asking.
+    // `manage.up` answers from known data, without contacting a target.
     wait_until("it is up", || daemon.runner(r#"{"client":"runner","fun":"manage.up"}"#)[0] == "h1");
     daemon.stop();
 }

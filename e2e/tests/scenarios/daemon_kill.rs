@@ -1,5 +1,5 @@
-//! The daemon is killed in the middle of its work: every job ends or is reported as lost, no acknowledged result is
-//! missing, nothing runs twice (`docs/faults.md#f1`, `#f2`, `#f8`; `docs/decisions/0020-kept-calls.md`).
+//! The daemon is killed while it works: every job ends or is reported as lost, no acknowledged result is lost, and
+//! nothing runs twice (`docs/faults.md#f1`, `#f2`, `#f8`; `docs/decisions/0020-kept-calls.md`).
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,10 +13,10 @@ use e2e::{Fleet, Spec, Started, Value, wait_until};
 const HOSTS: usize = 10;
 const JOBS: usize = 200;
 
-/// Between two jobs: they come all the time, before a kill and after it.
+/// The pause between two jobs. Jobs are submitted all the time, before and after a kill.
 const PAUSE: Duration = Duration::from_millis(80);
 
-/// A daemon, and the way to ask it.
+/// A daemon, with methods to query it.
 struct Daemon<'a> {
     fleet: &'a Fleet,
     process: Started,
@@ -31,13 +31,13 @@ impl<'a> Daemon<'a> {
         daemon
     }
 
-    /// As by `kill -9`, and only this one process.
+    /// Kills only this process, like `kill -9`.
     fn kill(self) {
         self.process.kill();
         assert!(self.process.finish().is_ok_and(|outcome| outcome.code().is_none()), "it was killed");
     }
 
-    /// A job with its `returns`.
+    /// Returns a job with its `returns`.
     fn job(&self, jid: &str) -> Option<Value> {
         let mut details = ask(self.fleet, "GET", &format!("/v1/jobs/{jid}?limit=100"), None)?;
         let mut job = details["job"].take();
@@ -46,7 +46,7 @@ impl<'a> Daemon<'a> {
     }
 }
 
-/// One request over the daemon's socket; nothing if it isn't there or breaks off.
+/// Sends one request over the daemon's socket; `None` if there is none or the connection breaks.
 fn ask(fleet: &Fleet, method: &str, path: &str, body: Option<&Value>) -> Option<Value> {
     let socket = socket(&fleet.scratch.path("state")).or_else(|| socket(&fleet.scratch.path("runtime")))?;
     let mut stream = UnixStream::connect(socket).ok()?;
@@ -69,7 +69,7 @@ fn ask(fleet: &Fleet, method: &str, path: &str, body: Option<&Value>) -> Option<
     fine.then(|| serde_json::from_str(whole?).ok()).flatten()
 }
 
-/// Wherever the state directory of this configuration is.
+/// Finds the daemon's socket below a directory, since the name of its state directory isn't known here.
 fn socket(below: &Path) -> Option<PathBuf> {
     for entry in std::fs::read_dir(below).ok()?.flatten() {
         let path = entry.path();
@@ -95,7 +95,7 @@ fn ended(job: &Value) -> bool {
     matches!(job["state"].as_str(), Some("done" | "cancelled" | "lost"))
 }
 
-/// The returns of a job by target: whether it succeeded, and what it gave.
+/// The returns of a job by target: whether the target succeeded, and its result.
 fn returns(job: &Value) -> BTreeMap<String, (bool, Value)> {
     let all = job["returns"].as_array().cloned().unwrap_or_default();
     let one = |record: &Value| {
@@ -105,7 +105,7 @@ fn returns(job: &Value) -> BTreeMap<String, (bool, Value)> {
     all.iter().map(one).collect()
 }
 
-/// How often each line is in the file that jobs append to, by host.
+/// For each host, how often each line is in the file to which the jobs append.
 fn ran(fleet: &Fleet) -> Vec<BTreeMap<String, usize>> {
     let read = |number: usize| {
         let text = fleet.host(number).run("cat /root/ran 2>/dev/null || true").expect("the host answers");
@@ -125,7 +125,7 @@ impl Random {
     }
 }
 
-/// Starts jobs until there are enough; the ids of those that the daemon has taken, with their lines.
+/// Submits jobs; returns the ids and lines of those that the daemon accepted.
 fn submit(fleet: &Fleet, random: &mut Random, stop: &AtomicBool) -> BTreeMap<String, String> {
     let mut taken = BTreeMap::new();
     for number in 0..JOBS {
@@ -137,7 +137,8 @@ fn submit(fleet: &Fleet, random: &mut Random, stop: &AtomicBool) -> BTreeMap<Str
         let body = serde_json::json!({
             "function": "cmd.run", "args": [command], "target": target, "target_kind": "list", "metadata": {"line": line},
         });
-        // A daemon that is away takes nothing, and what it may have taken as it died is found by its metadata later.
+        // A daemon that is down accepts nothing. A job that it accepted just before it died is found later by its
+        // metadata.
         match ask(fleet, "POST", "/v1/jobs", Some(&body)) {
             Some(job) => drop(taken.insert(job["jid"].as_str().expect("an id").to_owned(), line)),
             None => std::thread::sleep(Duration::from_millis(100)),
@@ -157,7 +158,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
     let submitted = AtomicBool::new(false);
     let mut acknowledged: BTreeMap<String, BTreeMap<String, (bool, Value)>> = BTreeMap::new();
     let mut daemon = Daemon::start(&fleet);
-    // The agents are there: what is killed is the work, not the first connecting.
+    // The agents are uploaded first, so that a kill interrupts jobs and not the first connections.
     let ping = serde_json::json!({"function": "test.ping", "target": "*"});
     let ping = ask(&fleet, "POST", "/v1/jobs", Some(&ping)).expect("it is taken");
     let ping = ping["jid"].as_str().expect("an id").to_owned();
@@ -167,7 +168,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
         let submitting = scope.spawn(|| submit(&fleet, &mut Random(seed + 1), &submitted));
         while !submitted.load(Ordering::Relaxed) || kills < 5 {
             std::thread::sleep(Duration::from_millis(500 + random.below(4000) as u64));
-            // What somebody has seen must be there for ever.
+            // A return that was once shown must never disappear.
             let list = ask(&fleet, "GET", "/v1/jobs?limit=20", None);
             for job in list.iter().flat_map(|list| list["jobs"].as_array().cloned().unwrap_or_default()) {
                 let jid = job["jid"].as_str().unwrap_or_default();
@@ -181,7 +182,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
         }
         (submitting.join().expect("nothing unexpected was answered"), daemon)
     });
-    assert!(taken.len() > JOBS / 4, "only {} jobs were taken", taken.len());
+    assert!(taken.len() > JOBS / 4, "only {} jobs were accepted", taken.len());
     let until = Instant::now() + Duration::from_secs(120);
     let ran = loop {
         let open = ask(&fleet, "GET", "/v1/jobs?limit=1000", None).expect("the list");
@@ -194,7 +195,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
     };
     let (mut done, mut lost) = (0, 0);
     for (jid, line) in &taken {
-        let job = daemon.job(jid).unwrap_or_else(|| panic!("the job {jid} was taken and is gone"));
+        let job = daemon.job(jid).unwrap_or_else(|| panic!("the job {jid} was accepted and is missing"));
         let returned = returns(&job);
         assert_eq!(returned.len(), 2, "{job}");
         for (target, (success, value)) in &returned {
@@ -207,16 +208,16 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
             } else {
                 assert_eq!(job["state"], "lost", "{job}");
                 if value.to_string().contains("no note that it began") {
-                    assert_eq!(times, 0, "it is said that it never began: {job}");
+                    assert_eq!(times, 0, "the job reports that it never began: {job}");
                 }
                 lost += 1;
             }
         }
     }
     for (jid, seen) in &acknowledged {
-        let now = returns(&daemon.job(jid).unwrap_or_else(|| panic!("the job {jid} was shown and is gone")));
+        let now = returns(&daemon.job(jid).unwrap_or_else(|| panic!("the job {jid} was shown and is missing")));
         for (target, result) in seen {
-            assert_eq!(now.get(target), Some(result), "an acknowledged result of {jid} is gone");
+            assert_eq!(now.get(target), Some(result), "an acknowledged result of {jid} is lost");
         }
     }
     let _ = writeln!(
@@ -224,7 +225,7 @@ fn whenever_the_daemon_is_killed_every_job_ends_once() {
         "{kills} kills; {} jobs taken; {done} results had, {lost} said to be lost",
         taken.len()
     );
-    assert!(done > lost, "most results outlive the daemon: {done} had, {lost} lost");
+    assert!(done > lost, "most results outlive the daemon: {done} kept, {lost} lost");
     daemon.kill();
 }
 
@@ -255,7 +256,7 @@ fn a_cancel_reaches_what_runs_since_before_a_restart() {
     wait_until("it runs", || !fleet.host(1).processes("sleep 62").is_empty());
     daemon.kill();
     let daemon = Daemon::start(&fleet);
-    assert!(!fleet.host(1).processes("sleep 62").is_empty(), "it goes on without a daemon");
+    assert!(!fleet.host(1).processes("sleep 62").is_empty(), "it continues without a daemon");
     assert_eq!(daemon.job(&jid).expect("there")["state"], "running");
     let _ = ask(&fleet, "POST", &format!("/v1/jobs/{jid}/cancel"), Some(&serde_json::json!({"kill": false})));
     wait_until("it is cancelled", || daemon.job(&jid).is_some_and(|job| job["state"] == "cancelled"));

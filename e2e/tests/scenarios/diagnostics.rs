@@ -1,4 +1,4 @@
-//! Diagnostics: a login and a run can be read off, and no secret ever can.
+//! Diagnostics: they show how a login and a run went, and never a secret.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -54,7 +54,7 @@ fn a_login_can_be_read_off() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
     let outcome = fleet.run(&["-vv", "h1", "test.ping"]);
     assert_code(&outcome, exit::FINE);
-    assert_eq!(results(&outcome).len(), 1, "standard output has the results only: {}", outcome.all());
+    assert_eq!(results(&outcome).len(), 1, "stdout has only the results: {}", outcome.all());
     for text in [
         "target{id=\"h1\" job=",
         "the TCP connection is open address=",
@@ -71,12 +71,12 @@ fn a_login_can_be_read_off() {
     ] {
         assert!(outcome.stderr.contains(text), "{text}: {}", outcome.all());
     }
-    // The link is there now.
+    // Now the link is open.
     let outcome = fleet.run(&["-l", "debug", "h1", "test.ping"]);
     assert!(outcome.stderr.contains("uses the open link"), "{}", outcome.all());
     assert!(!outcome.stderr.contains("logged in"), "{}", outcome.all());
     let outcome = fleet.run(&["h1", "test.ping"]);
-    assert_eq!(outcome.stderr, "", "nobody asked");
+    assert_eq!(outcome.stderr, "", "nothing is printed without -v");
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn a_file_gets_what_its_level_says() {
     let path = file.to_string_lossy().into_owned();
     let outcome = fleet.run(&["--log-file", &path, "--log-file-level", "debug", "h1", "test.ping"]);
     assert_code(&outcome, exit::FINE);
-    assert_eq!(outcome.stderr, "", "the file's level is not that of the terminal");
+    assert_eq!(outcome.stderr, "", "the file's level must not affect the terminal");
     let lines = fs::read_to_string(&file).expect("the log file");
     assert!(lines.contains("rocksalt_agent: calls: test.ping ended"), "{lines}");
     assert_eq!(fs::metadata(&file).expect("the log file").permissions().mode() & 0o777, 0o600);
 }
 
-/// With the keeper and without it, on standard error and in the file, at the highest level.
+/// Runs with and without the keeper, and checks stderr and the log file at the highest level.
 #[test]
 fn no_secret_is_in_any_line() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
@@ -123,7 +123,7 @@ fn no_secret_is_in_any_line() {
     assert!(lines.contains("offers a password") && lines.contains("asks for a password"), "{lines}");
     assert!(lines.contains("secret.conf") && file_lines.contains("secret.conf"), "{lines}");
 
-    // A word of a command line is in the job's first line, which repeats the command, and in no other.
+    // A word of the command line may only be in the job's first line, which repeats the command.
     let outcome = fleet.rocksalt(&["-vvv", "--log-file", &path, "h1", "cmd.run", &format!("true {WORD}")]).finish();
     let outcome = outcome.expect("it ends");
     let rest: String = outcome.stderr.lines().filter(|line| !line.starts_with("job ")).collect();

@@ -1,11 +1,11 @@
-//! What breaks while a command runs: the network, the agent, the controller.
+//! Faults while a command runs: in the network, the agent, the controller.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use e2e::{Fleet, Spec, assert_cause, assert_code, exit, results, wait_until};
 
-/// Starts `cmd.run 'sleep SECONDS'` on h1 and comes back when it runs there.
+/// Starts `cmd.run 'sleep SECONDS'` on h1 and returns once it runs there.
 fn start_sleep(fleet: &Fleet, seconds: u32, options: &[&str]) -> e2e::Started {
     let command = format!("sleep {seconds}");
     let mut arguments = vec!["h1", "cmd.run", &command, "--out", "json", "--static"];
@@ -17,7 +17,7 @@ fn start_sleep(fleet: &Fleet, seconds: u32, options: &[&str]) -> e2e::Started {
 
 #[test]
 fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
-    // The other one may take its time.
+    // Only the first host gets a short timeout; the other one may be slow.
     let Some(fleet) = Fleet::start_with(&[Spec::debian(), Spec::debian()], |number, entry| {
         if number == 1 { entry.set("timeout", "5") } else { entry }
     }) else {
@@ -27,11 +27,11 @@ fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
     let started = start_sleep(&fleet, 600, &["--timeout", "5"]);
     fleet.bed.cut(1).expect("it's cut off");
     let cut = Instant::now();
-    let outcome = started.finish().expect("nobody hangs past the timeout");
+    let outcome = started.finish().expect("the run ends after the timeout");
     assert!(cut.elapsed() < Duration::from_secs(120), "{}", outcome.all());
     assert_ne!(outcome.code(), Some(exit::FINE), "{}", outcome.all());
     assert_cause(&outcome, "h1", &["timed out", "timeout", "no answer", "within 5", "5 s"]);
-    // The other one isn't disturbed, and a new command says what is the matter with the first.
+    // The other host isn't affected, and a new command reports the first one's fault.
     let outcome = fleet.run(&["*", "test.ping"]);
     assert_code(&outcome, exit::UNREACHED);
     assert_eq!(results(&outcome)["h2"], true, "{}", outcome.all());
@@ -45,7 +45,7 @@ fn a_killed_agent_is_reported_at_once_and_the_next_command_works() {
     let started = start_sleep(&fleet, 600, &[]);
     assert!(fleet.host(1).kill("rocksalt") > 0, "there is no agent on the target");
     let killed = Instant::now();
-    let outcome = started.finish().expect("nobody hangs");
+    let outcome = started.finish().expect("the run ends");
     assert_code(&outcome, exit::UNREACHED);
     assert_cause(&outcome, "h1", &["agent", "link"]);
     assert!(
@@ -92,7 +92,7 @@ fn an_agent_that_is_not_what_its_name_says_is_never_executed() {
     assert!(!agents.is_empty(), "the agent isn't in the directory that the roster names");
     assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
     wait_until("the agent has ended", || host.processes("rocksalt").is_empty());
-    // The same name and another content, which tells if it's run.
+    // Each agent is replaced by a script of the same name that records whether it was executed.
     for agent in agents {
         let script = format!(
             "printf '#!/bin/sh\\ntouch /var/tmp/was-executed\\n' >'{agent}.x' && chmod 755 '{agent}.x' && mv '{agent}.x' '{agent}'"
@@ -116,19 +116,19 @@ fn a_controller_killed_while_it_uploads_leaves_nothing_that_looks_whole() {
     let some_came = || files().any(|file| file.metadata().is_ok_and(|file| file.len() > 0));
     let mut interrupted = 0;
     for _ in 0..8 {
-        // The whole agent is on its way for longer than it takes to see its first bytes and to kill.
+        // Uploading the whole agent takes longer than seeing its first bytes and killing the controller.
         let started = fleet.rocksalt(&["h1", "state.single", "test.nop", "name=x"]).spawn().expect("it starts");
         let end = Instant::now() + Duration::from_secs(60);
         while !some_came() {
             assert!(Instant::now() < end, "nothing was sent: {:?}", started.finish().map(|outcome| outcome.all()));
         }
         fleet.scratch.kill_all();
-        assert!(started.finish().is_ok(), "it was killed, or through before");
-        wait_until("what was begun has ended", || host.processes("rocksalt").is_empty());
-        // A try in which it was through before it was killed shows only that it's whole.
+        assert!(started.finish().is_ok(), "it was killed or had finished");
+        wait_until("the interrupted upload has ended", || host.processes("rocksalt").is_empty());
+        // An upload that was complete before the kill shows only that the file is whole.
         if whole_agents(host) == 0 {
             interrupted += 1;
-            assert_eq!(files().count(), 0, "what had come is removed");
+            assert_eq!(files().count(), 0, "the partial file is removed");
         }
         host.run("rm -rf /var/tmp/agent").expect("it's removed");
     }
@@ -137,7 +137,7 @@ fn a_controller_killed_while_it_uploads_leaves_nothing_that_looks_whole() {
     assert_eq!(whole_agents(host), 1);
 }
 
-/// How many executables there are, each of them whole: its name has its hash.
+/// The number of executables. Each of them must be complete: its name contains its hash.
 #[track_caller]
 fn whole_agents(host: &e2e::Host) -> usize {
     let sums = host.run("find /var/tmp/agent -type f -perm -u+x -exec sha256sum {} +").expect("sha256sum");

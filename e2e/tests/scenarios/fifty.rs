@@ -1,4 +1,4 @@
-//! Fifty hosts: cold, warm, with some of them broken; one login each.
+//! Fifty hosts: cold, warm, and with some of them broken; one login each.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ const COUNT: usize = 50;
 fn fifty_hosts_one_login_each_when_cold_and_none_when_warm() {
     let Some(fleet) = Fleet::start(&vec![Spec::debian(); COUNT]) else { return };
     fleet.ping_all();
-    assert_eq!(fleet.bed.logins(), vec![1; COUNT], "cold: exactly one login a host");
+    assert_eq!(fleet.bed.logins(), vec![1; COUNT], "cold: exactly one login for each host");
     fleet.ping_all();
-    // Whatever the function.
+    // The kind of function doesn't matter.
     let hostnames = fleet.run(&["*", "cmd.run", "hostname"]);
     assert_code(&hostnames, exit::FINE);
     for host in fleet.bed.hosts() {
@@ -33,7 +33,7 @@ fn fifty_hosts_without_static_print_one_object_a_target() {
     for object in objects {
         let object = object.unwrap_or_else(|error| panic!("{error}: {}", outcome.all()));
         let object = object.as_object().cloned().unwrap_or_default();
-        assert_eq!(object.len(), 1, "one target an object: {}", outcome.all());
+        assert_eq!(object.len(), 1, "one object for each target: {}", outcome.all());
         ids.extend(object.into_iter().filter(|(_, value)| *value == true).map(|(id, _)| id));
     }
     ids.sort_unstable();
@@ -51,7 +51,7 @@ fn fifty_hosts_with_a_sudo_password() {
     assert_code(&outcome, exit::FINE);
     for host in fleet.bed.hosts() {
         assert_eq!(text(&outcome, &host.id()), "root");
-        // What everyone on the target can see has no password in it.
+        // The process list, which every user on the target can read, has no password.
         assert!(
             host.processes(&e2e::password_of("deploy")).is_empty(),
             "a password in a command line of {}",
@@ -68,7 +68,7 @@ fn each_broken_host_is_reported_with_its_cause_and_the_rest_are_fine() {
     specs[refusing - 1] = Spec::debian().with(Quirk::KeyRefused);
     specs[silent - 1] = Spec::debian().with(Quirk::Silent);
     let Some(fleet) = Fleet::start_with(&specs, |number, entry| {
-        // Whoever will answer may take its time.
+        // Only hosts that can't answer get a short timeout; the others may be slow.
         if number == silent || number == down { entry.set("timeout", "5") } else { entry }
     }) else {
         return;
@@ -93,7 +93,7 @@ fn each_broken_host_is_reported_with_its_cause_and_the_rest_are_fine() {
     assert_cause(&outcome, "h13", &["timed out", "no route", "unreachable", "no answer"]);
     assert_cause(&outcome, "h14", &["host key"]);
     assert_cause(&outcome, "h14", &["changed", "differs", "another", "not the one"]);
-    // Nobody who is fine pays for the broken ones with a second login.
+    // The healthy hosts must not need a second login because of the broken ones.
     for host in fleet.bed.hosts().iter().filter(|host| !broken.contains(&host.number)) {
         assert_eq!(host.logins(), 1, "{}", host.id());
     }
@@ -107,7 +107,7 @@ fn publish_from_host_7_to_host_15_makes_no_new_login() {
     let outcome = fleet.run(&["h7", "publish.publish", "h15", "test.echo", "over"]);
     assert_code(&outcome, exit::FINE);
     assert_eq!(results(&outcome)["h7"]["h15"], "over", "{}", outcome.all());
-    // What no rule allows is refused: h8 may ask nobody, h7 not for cmd.run.
+    // A call without a rule is refused: h8 may call nothing, h7 not cmd.run.
     for forbidden in [["h8", "publish.publish", "h15", "test.ping"], ["h7", "publish.publish", "h15", "cmd.run id"]] {
         let words: Vec<&str> = forbidden.iter().flat_map(|word| word.split(' ')).collect();
         let outcome = fleet.run(&words);

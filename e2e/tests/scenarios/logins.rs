@@ -2,7 +2,7 @@
 
 use e2e::{Fleet, Quirk, Spec, TestbedEntry, assert_cause, assert_code, exit, password_of, results, text};
 
-/// Who a command runs as on the only host, with this roster entry.
+/// The user as whom a command runs on the only host, with this roster entry.
 fn who(fleet: &Fleet, change: impl Fn(TestbedEntry) -> TestbedEntry) -> String {
     fleet.set_roster(|_, entry| change(entry));
     let outcome = fleet.run(&["h1", "cmd.run", "id -un"]);
@@ -49,7 +49,7 @@ fn sudo_with_a_password_without_one_and_not_at_all() {
     assert_code(&outcome, exit::UNREACHED);
     assert_cause(&outcome, "h1", &["sudo"]);
 
-    // A link that stands is used whatever the roster says now: it's found by user and address.
+    // An open link is used whatever the roster says now, since it is found by user and address.
     assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
     fleet.set_roster(|_, entry| sudo(entry, "deploy").set("sudo_passwd", "wrong"));
     let outcome = fleet.run(&["h1", "test.ping"]);
@@ -63,8 +63,8 @@ fn su_and_doas_become_somebody_else_too() {
     let by = |entry: TestbedEntry, user: &str, way: &str| entry.set("user", user).set("become", way);
     let with_password = |entry: TestbedEntry| entry.set("sudo_passwd", password_of("deploy"));
     assert_eq!(who(&fleet, |entry| with_password(by(entry, "ops", "{method: su, user: deploy}"))), "deploy");
-    assert_eq!(who(&fleet, |entry| by(entry, "ops", "doas")), "root", "doas asks ops for nothing");
-    assert_eq!(who(&fleet, |entry| with_password(by(entry, "deploy", "doas"))), "root", "doas asks at a terminal");
+    assert_eq!(who(&fleet, |entry| by(entry, "ops", "doas")), "root", "doas asks ops for no password");
+    assert_eq!(who(&fleet, |entry| with_password(by(entry, "deploy", "doas"))), "root", "doas asks at the terminal");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_host_certificate_is_trusted_by_its_authority() {
     let Some(fleet) = Fleet::start(&[Spec::debian().with(Quirk::HostCertificate), Spec::debian()]) else { return };
     fleet.ping_all();
     let known = std::fs::read_to_string(fleet.bed.known_hosts()).expect("known_hosts");
-    assert!(known.contains("@cert-authority") && !known.contains("h1,"), "h1 is known by its authority alone: {known}");
+    assert!(known.contains("@cert-authority") && !known.contains("h1,"), "h1 is known only by its authority: {known}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What goes wrong on the machine itself while states are applied: nothing half-done is said to be done, and the next
-//! run puts it right.
+//! Faults on the machine itself while states are applied: nothing unfinished is reported as done, and the next run
+//! completes it.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use e2e::{Fleet, Host, Outcome, Spec, Value, assert_code, exit, results, wait_un
 
 const CONFIG: &str = "file_roots: {base: [states]}\nroster_file: roster\n";
 
-/// One host, and states for it in a file `it`.
+/// Starts one host, with these states in the sls `it`.
 fn fleet(spec: Spec, config: &str, states: &str) -> Option<Fleet> {
     let fleet = Fleet::start(&[spec])?;
     write(&fleet, "rocksalt.yml", &format!("{CONFIG}{config}"));
@@ -24,7 +24,7 @@ fn apply(fleet: &Fleet) -> Outcome {
     fleet.run_within(Duration::from_secs(240), &["apply", "h1", "it"])
 }
 
-/// The one step of a run, or that of an id.
+/// The result of the step with this id.
 #[track_caller]
 fn step(outcome: &Outcome, id: &str) -> Value {
     let results = results(outcome);
@@ -33,7 +33,7 @@ fn step(outcome: &Outcome, id: &str) -> Value {
     found.map(|(_, step)| step.clone()).unwrap_or_else(|| panic!("no step {id}: {}", outcome.all()))
 }
 
-/// The step failed, and says all of this.
+/// Checks that the step failed and that its comment contains all these texts.
 #[track_caller]
 fn assert_failed(outcome: &Outcome, id: &str, texts: &[&str]) {
     assert_code(outcome, exit::FAILED);
@@ -52,7 +52,7 @@ fn assert_done(outcome: &Outcome, id: &str, changed: bool) {
     assert_eq!(step["changes"].as_object().is_some_and(|changes| !changes.is_empty()), changed, "{}", outcome.all());
 }
 
-/// Begins a run and comes back when this command runs on the host.
+/// Starts a run and returns once this process runs on the host.
 fn begin(fleet: &Fleet, process: &str) -> e2e::Started {
     let arguments = ["apply", "h1", "it", "--out", "json", "--static"];
     let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(120)).spawn().expect("it starts");
@@ -60,22 +60,22 @@ fn begin(fleet: &Fleet, process: &str) -> e2e::Started {
     started
 }
 
-/// The agent was killed in the middle: the run says so, of this host, and says of no step that it is done.
+/// Checks a run whose agent was killed: it reports the host, and none of these steps.
 #[track_caller]
 fn assert_lost(started: e2e::Started, steps: &[&str]) {
-    let outcome = started.finish().expect("nobody hangs");
+    let outcome = started.finish().expect("the run ends");
     assert_code(&outcome, exit::UNREACHED);
     e2e::assert_cause(&outcome, "h1", &["agent", "link"]);
     for step in steps {
         let said = results(&outcome).get("h1").map(Value::to_string).unwrap_or_default();
-        assert!(!said.contains(step), "{step} is spoken of: {}", outcome.all());
+        assert!(!said.contains(step), "{step} is mentioned: {}", outcome.all());
     }
 }
 
-/// What a package's script does that somebody lets go by `touch /run/let-go`, however long that takes.
+/// A package script that waits for `touch /run/let-go`, however long that takes.
 const UNTIL_LET_GO: &str = "while test ! -e /run/let-go; do sleep 0.1; done";
 
-/// Packages of our own in a `file:` repository of the host: names and what runs after they are unpacked.
+/// Creates test packages in a `file:` repository on the host: each has a name and a postinst script.
 fn repository(host: &Host, packages: &[(&str, &str)]) {
     let mut lines = String::from("set -e; mkdir -p /srv/repository; cd /srv/repository\n");
     for (name, after) in packages {
@@ -128,7 +128,7 @@ fn a_lock_of_apt_is_waited_for_and_said() {
     let Some(fleet) = fleet(Spec::debian(), &patience(300), "quick: pkg.installed\n") else { return };
     let host = fleet.host(1);
     repository(host, &[("quick", ":"), ("slow", UNTIL_LET_GO), ("endless", "exec sleep 600")]);
-    // Tells what became of each apt-get that the agent starts.
+    // Records the exit code of each apt-get that the agent starts.
     host.run(
         "printf '#!/bin/sh\n/usr/bin/apt-get \"$@\"; code=$?; echo $code >>/run/codes; exit $code\n' \
          >/usr/local/bin/apt-get; chmod 755 /usr/local/bin/apt-get",
@@ -136,20 +136,20 @@ fn a_lock_of_apt_is_waited_for_and_said() {
     .expect("a program around apt-get");
     let hold = |package: &str, process: &str| {
         let command = format!("setsid /usr/bin/apt-get -qq --yes install {package} >/dev/null 2>&1 </dev/null &");
-        host.run(&command).expect("somebody else installs");
-        wait_until("somebody else has the lock", || !host.processes(process).is_empty());
+        host.run(&command).expect("the other installation starts");
+        wait_until("the other installation has the lock", || !host.processes(process).is_empty());
     };
     fleet.ping_all();
     hold("slow", "slow.postinst");
     let outcome = std::thread::scope(|scope| {
         let applied = scope.spawn(|| apply(&fleet));
-        wait_until("the agent has found it locked", || host.run("grep -qvx 0 /run/codes").is_ok());
+        wait_until("the agent has found the lock", || host.run("grep -qvx 0 /run/codes").is_ok());
         host.run("touch /run/let-go").expect("touch");
         applied.join().expect("it ends")
     });
     assert_done(&outcome, "quick", true);
     let said = step(&outcome, "quick").to_string();
-    assert!(said.contains("waited") && said.contains("lock"), "that it waited isn't said: {}", outcome.all());
+    assert!(said.contains("waited") && said.contains("lock"), "the wait isn't reported: {}", outcome.all());
     assert_eq!((installed(host, "slow"), installed(host, "quick")), ("installed".into(), "installed".into()));
 
     host.run("dpkg --purge quick").expect("it's removed");
@@ -160,11 +160,11 @@ fn a_lock_of_apt_is_waited_for_and_said() {
     assert_failed(&outcome, "quick", &["lock", "apt-get"]);
     assert!(outcome.took > Duration::from_secs(2) && outcome.took < Duration::from_secs(120), "{}", outcome.all());
     assert_ne!(installed(host, "quick"), "installed");
-    // The other one is interrupted, too: the next run finds the lock free and a package that is half there.
+    // The other apt-get is killed too, so the next run finds the lock free and a half-installed package.
     assert!(host.kill("apt-get") + host.kill("dpkg") > 0);
     host.kill("sleep 600");
-    wait_until("the other one has ended", || host.processes("apt-get").is_empty() && host.processes("dpkg").is_empty());
-    host.run("rm -f /var/lib/dpkg/info/endless.postinst").expect("it ends now");
+    wait_until("the other apt has ended", || host.processes("apt-get").is_empty() && host.processes("dpkg").is_empty());
+    host.run("rm -f /var/lib/dpkg/info/endless.postinst").expect("the script is removed");
     assert_done(&apply(&fleet), "quick", true);
     assert_eq!(installed(host, "quick"), "installed");
 }
@@ -216,7 +216,7 @@ door:
     assert_done(&apply(&fleet), "door", false);
 }
 
-/// A real login that stays until it's told to leave.
+/// A real login that stays until `leave` ends it.
 struct Login<'a>(std::process::Child, &'a Host);
 
 impl Login<'_> {
@@ -229,16 +229,16 @@ impl Login<'_> {
             .arg(fleet.bed.user_key());
         ssh.arg(format!("{user}@{}", host.address)).arg("exec sleep 600");
         let child = ssh.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("ssh starts");
-        wait_until("he is logged in", || !host.processes("sleep 600").is_empty());
+        wait_until("the user is logged in", || !host.processes("sleep 600").is_empty());
         Login(child, host)
     }
 
     fn leave(mut self) {
         let Login(child, host) = &mut self;
-        assert!(!host.processes("sleep 600").is_empty(), "he was thrown out");
-        child.kill().and_then(|()| child.wait()).expect("he leaves");
+        assert!(!host.processes("sleep 600").is_empty(), "the login was ended");
+        child.kill().and_then(|()| child.wait()).expect("the login ends");
         host.kill("sleep 600");
-        wait_until("he has left", || host.run("pgrep -u nosudo").is_err());
+        wait_until("the user is logged out", || host.run("pgrep -u nosudo").is_err());
     }
 }
 
@@ -248,10 +248,10 @@ fn a_user_who_is_logged_in_stays_until_he_has_left() {
     let host = fleet.host(1);
     let login = Login::of(&fleet, "nosudo");
     let outcome = apply(&fleet);
-    // The words of userdel.
+    // This is userdel's message.
     assert_failed(&outcome, "nosudo", &["currently used by process"]);
     assert_eq!(step(&outcome, "nosudo")["changes"], serde_json::json!({}), "nothing has changed");
-    host.run("getent passwd nosudo && getent shadow nosudo && getent group nosudo").expect("all of him is there");
+    host.run("getent passwd nosudo && getent shadow nosudo && getent group nosudo").expect("the user still exists");
     login.leave();
     assert_done(&apply(&fleet), "nosudo", true);
     assert!(host.run("getent passwd nosudo").is_err());
@@ -267,13 +267,13 @@ fn what_cannot_change_of_a_user_who_is_logged_in_is_said_and_changed_later() {
     let before = shown();
     let login = Login::of(&fleet, "nosudo");
     let outcome = apply(&fleet);
-    // The words of usermod.
+    // This is usermod's message.
     assert_failed(&outcome, "nosudo", &["currently used by process"]);
     let changes = &step(&outcome, "nosudo")["changes"];
     assert!(changes.get("uid").is_none(), "{}", outcome.all());
     let (uid, shell) = (before.trim().split(':').next().unwrap_or_default(), changes.get("shell"));
     let now = if shell.is_some() { "/bin/sh" } else { "/bin/bash" };
-    assert_eq!(shown(), format!("{uid}:{now}\n"), "what is said to have changed has: {}", outcome.all());
+    assert_eq!(shown(), format!("{uid}:{now}\n"), "the reported changes were made: {}", outcome.all());
     login.leave();
     assert_done(&apply(&fleet), "nosudo", true);
     assert_eq!(shown(), "3000:/bin/sh\n");
@@ -318,13 +318,13 @@ fn an_agent_killed_while_it_installs_leaves_what_the_next_run_repairs() {
         let started = begin(&fleet, "slow.postinst");
         assert!(host.kill("rocksalt") > 0, "there is no agent");
         if kill_apt {
-            // As when the machine itself is stopped: dpkg is in the middle, and nobody goes on.
+            // This is like a crash of the machine: dpkg was interrupted, and nothing continues it.
             assert!(host.kill("apt-get") + host.kill("dpkg") > 0);
             host.kill("slow.postinst");
         }
         assert_lost(started, &[]);
-        // If it still installs, it does so for a while when the next run comes.
-        host.run("setsid sh -c 'sleep 3; touch /run/let-go' >/dev/null 2>&1 </dev/null &").expect("it's let go");
+        // If the installation still runs, it goes on for a while when the next run starts.
+        host.run("setsid sh -c 'sleep 3; touch /run/let-go' >/dev/null 2>&1 </dev/null &").expect("it is released");
         let outcome = apply(&fleet);
         assert_code(&outcome, exit::FINE);
         assert_eq!(step(&outcome, "slow")["result"], Value::Bool(true), "{}", outcome.all());
@@ -335,11 +335,11 @@ fn an_agent_killed_while_it_installs_leaves_what_the_next_run_repairs() {
     }
 }
 
-/// So many files of so many lines: 200 MB, which nobody writes in the moment between a first file and a kill.
+/// The number of files and of lines in each: 200 MB, too much to write between the first file and a kill.
 const FILES: usize = 100;
 const LINES: usize = 90_000;
 
-/// On the host: waits until there are more than so many files, and kills the agents that were there before.
+/// Runs on the host: waits until there are more than `MORE_THAN` files, and kills the agents that ran before.
 const KILLER: &str = "\
 agents=$(pgrep -f '[r]ocksalt') || exit 9
 touch /run/ready
@@ -360,7 +360,7 @@ fn an_agent_killed_while_it_writes_leaves_only_whole_files() {
     host.run(&format!("cat >/run/killer <<'END'\n{KILLER}END\n")).expect("a killer");
     let mut interrupted = 0;
     for more_than in [0, 0, 1, 2, 3, 5, 8, 13] {
-        // A try in which the agent is through before it's killed shows nothing; each begins with nothing.
+        // If the agent finishes before the kill, the try proves nothing. Each try starts with an empty directory.
         host.run("rm -rf /srv/many /run/ready; mkdir /srv/many").expect("an empty directory");
         assert_code(&fleet.run(&["h1", "state.single", "test.nop", "name=x"]), exit::FINE);
         let outcome = std::thread::scope(|scope| {
@@ -381,7 +381,7 @@ fn an_agent_killed_while_it_writes_leaves_only_whole_files() {
             }
         }
     }
-    assert!(interrupted > 0, "in no try was the agent killed in the middle");
+    assert!(interrupted > 0, "the agent was never killed while it wrote");
     assert_code(&apply(&fleet), exit::FINE);
     let sum = "ls /srv/many | wc -l; sha256sum /srv/many/* | cut -c1-64 | sort -u | wc -l; head -n1 /srv/many/0";
     assert_eq!(host.run(sum).expect("sha256sum"), format!("{FILES}\n1\na line of a large file\n"));

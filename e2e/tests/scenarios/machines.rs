@@ -1,7 +1,7 @@
-//! The states of the catalog on real machines: all cases of `e2e/cases`, each on a host of its own.
+//! Applies the states of the catalog on real machines: all cases of `e2e/cases`, each on its own host.
 //!
-//! `CASES=user` runs those of a noun, `CASES=user/present` those of a file; `CASES_AT_ONCE` says how many run side by
-//! side (2 unless told).
+//! `CASES=user` runs the cases of a noun, `CASES=user/present` those of a file. `CASES_AT_ONCE` is the number of cases
+//! that run in parallel (2 by default).
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -42,7 +42,7 @@ fn states_do_on_real_machines_what_they_say() {
     assert!(wrong.is_empty(), "{} of {} cases fail:\n\n{}\n", wrong.len(), cases.len(), wrong.join("\n\n"));
 }
 
-/// For whoever runs it with `--nocapture`: each case takes seconds.
+/// Prints progress for `--nocapture`, since each case takes seconds.
 #[allow(clippy::print_stdout)]
 fn say(line: &str) {
     print!("{line}");

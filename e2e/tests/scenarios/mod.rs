@@ -1,4 +1,4 @@
-//! What the product must show, each requirement a test.
+//! The requirements of the product, each with its test.
 
 mod bad_input;
 mod clients;

@@ -1,4 +1,4 @@
-//! Targets as they are found in the wild: small, full, locked down, talkative.
+//! Odd targets, as found in the wild: small, full, locked down, noisy.
 
 use e2e::{Fleet, Quirk, Spec, assert_cause, assert_code, exit, password_of, results, text};
 
@@ -18,7 +18,7 @@ fn noexec_on_tmp_is_no_obstacle_and_noexec_everywhere_is_named() {
     let specs = [Spec::debian().with(Quirk::NoexecTmp), Spec::debian().with(Quirk::NoexecEverywhere)];
     let as_user = |_, entry: e2e::TestbedEntry| entry.set("user", "nosudo").set("thin_dir", "/tmp/agent");
     let Some(fleet) = Fleet::start_with(&specs, as_user) else { return };
-    // A directory that the roster names is used, or its fault is named; not silently another.
+    // The roster's directory is used or its fault is reported; no other one is used silently.
     let outcome = fleet.run(&["*", "test.ping"]);
     assert_cause(&outcome, "h2", &["noexec"]);
     fleet.set_roster(|_, entry| entry.set("user", "nosudo"));
@@ -79,7 +79,7 @@ fn requiretty_is_named_and_a_terminal_helps() {
         return;
     };
     let outcome = fleet.run(&["h1", "cmd.run", "id -un"]);
-    // To ask for a terminal unasked is as good as to name what is missing.
+    // Requesting a terminal automatically is as good as reporting that sudo needs one.
     if outcome.code() == Some(exit::FINE) {
         assert_eq!(text(&outcome, "h1"), "root");
     } else {

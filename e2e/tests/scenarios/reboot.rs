@@ -1,4 +1,4 @@
-//! A run with a restart of the machine in its middle, and runs that break off.
+//! A restart of the machine during a run, and runs that are interrupted.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ listener:
     - listen: [{cmd: before}]
 ";
 
-/// One state's result, by its id.
+/// The result of one state, by its id.
 #[track_caller]
 fn state<'r>(result: &'r Value, id: &str) -> &'r Value {
     let states = result.as_object().unwrap_or_else(|| panic!("{result}"));
@@ -70,7 +70,7 @@ fn a_run_goes_on_after_a_reboot_in_its_middle() {
             let text = state(&result, "after")["changes"]["stdout"].as_str().expect("it ran").to_owned();
             let [old, new] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
             assert!(old != new && old.len() == 36, "the machine was restarted between the two: {text}");
-            assert_eq!(state(&result, "before")["changes"]["stdout"], old, "what was before is known after");
+            assert_eq!(state(&result, "before")["changes"]["stdout"], old, "earlier results are kept");
         }
         for number in [1, 2] {
             let host = fleet.host(number);
@@ -110,7 +110,7 @@ last:
 fn a_machine_that_does_not_come_back_is_said() {
     let sls = "before:\n  test.nop: []\nrestart:\n  system.reboot:\n    - timeout: 4\nafter:\n  test.nop: []\n";
     let Some(fleet) = fleet(1, sls) else { return };
-    // It goes down and nobody starts it again.
+    // The machine goes down and doesn't start again.
     fleet.host(1).run("ln -sf /bin/true /sbin/shutdown").expect("a link");
     let outcome = fleet.run(&["*", "state.apply", "case"]);
     assert_code(&outcome, exit::FAILED);
@@ -126,7 +126,7 @@ fn a_machine_that_does_not_come_back_is_said() {
     assert_code(&outcome, exit::FAILED);
     let said = outcome.all();
     assert!(said.contains("could not reboot"), "{said}");
-    assert!(said.contains("was not resumed: 2 of 3 steps were done"), "of the run before: {said}");
+    assert!(said.contains("was not resumed: 2 of 3 steps were done"), "the previous run: {said}");
 }
 
 #[test]

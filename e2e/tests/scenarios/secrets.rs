@@ -1,4 +1,4 @@
-//! Plants canaries wherever secrets come from; they must be found nowhere (`docs/security-rules.md#r13`).
+//! Plants canaries wherever secrets are entered; they must not be found anywhere (`docs/security-rules.md#r13`).
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -58,7 +58,7 @@ impl Drop for Daemon {
     }
 }
 
-/// `rocksalt serve`, with all that it says in a file.
+/// Starts `rocksalt serve`, with its output in a file.
 fn serve(fleet: &Fleet) -> Daemon {
     let scratch = &fleet.scratch;
     let said = File::create(scratch.path("serve.log")).expect("a log");
@@ -96,7 +96,7 @@ fn curl(fleet: &Fleet, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Looks for canaries in a directory, byte by byte.
+/// Searches all files of a directory for canaries.
 fn search(directory: &Path, canaries: &[&str], found: &mut Vec<String>) {
     for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
@@ -126,7 +126,7 @@ fn no_secret_is_found_where_it_should_not_be() {
     let _daemon = serve(&fleet);
     let mut answers = Vec::new();
 
-    // Logins, a wrong one, and requests with the password in them.
+    // Logs in, also with a wrong password, and sends requests that contain the password.
     let login = |password: &str| {
         let body = format!("{{\"username\": \"ann\", \"password\": \"{password}\", \"eauth\": \"file\"}}");
         curl(&fleet, &["http://127.0.0.1:8000/login", "-H", "Content-Type: application/json", "-d", &body])
@@ -159,7 +159,7 @@ fn no_secret_is_found_where_it_should_not_be() {
     let applied = fleet.run_within(Duration::from_secs(120), &["apply", "h1", "it"]);
     answers.push(applied.all());
 
-    // All that can be asked for afterwards.
+    // Requests everything that can be queried afterwards.
     let header = format!("X-Auth-Token: {token}");
     let ask = |path: &str| curl(&fleet, &[&format!("http://127.0.0.1:8000{path}"), "-H", &header]);
     let jobs: Value = serde_json::from_str(&ask("/jobs")).expect("jobs");
@@ -186,7 +186,7 @@ fn no_secret_is_found_where_it_should_not_be() {
             found.push(format!("{canary} in an answer: …{near}…"));
         }
     }
-    // The store, the audit log, what commands and the keeper leave, and all that the daemon said.
+    // Searches the store, the audit log, the files of commands and of the keeper, and the daemon's output.
     for directory in ["state", "cache", "runtime", "tmp", "home"] {
         search(&fleet.scratch.path(directory), &canaries, &mut found);
     }
@@ -199,7 +199,7 @@ fn no_secret_is_found_where_it_should_not_be() {
     found.extend(canaries.iter().filter(|canary| log.contains(**canary)).map(|canary| format!("{canary} in the log")));
     assert!(found.is_empty(), "{}", found.join("\n"));
 
-    // And that it would be found: the record of a job that has it in a place where nobody can know it.
+    // Checks the search itself: a job's record has a canary in an argument that can't be known as a secret.
     run(r#""client": "local", "tgt": "*", "fun": "test.echo", "arg": ["canary-in-plain-sight"]"#);
     wait_until("the search finds it", || {
         let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! States on real hosts: applied, applied again, tried, refused.
+//! States on real hosts: applied, applied again, dry-run, refused.
 
 use e2e::{Fleet, Spec, Value, assert_code, exit, results};
 
@@ -41,7 +41,7 @@ fn fleet(count: usize) -> Option<Fleet> {
     Some(fleet)
 }
 
-/// How many states of a target had changes, and how many failed.
+/// The number of a target's states, of those with changes, and of those that failed.
 #[track_caller]
 fn tally(result: &Value) -> (usize, usize, usize) {
     let states = result.as_object().unwrap_or_else(|| panic!("{result}"));
@@ -60,17 +60,17 @@ fn states_are_applied_once_and_then_find_nothing_to_do() {
     assert_eq!(tally(&first["h2"]), (3, 3, 0), "{}", outcome.all());
     let read = |number: usize, path: &str| fleet.host(number).run(&format!("cat {path}")).expect("it's there");
     assert_eq!(read(1, "/srv/site/greeting"), "hello Debian from h1 with xyzzy\n");
-    assert_eq!(read(2, "/srv/site/greeting"), "hello Debian from h2 with no secret\n", "h1's pillar is h1's alone");
+    assert_eq!(read(2, "/srv/site/greeting"), "hello Debian from h2 with no secret\n", "only h1 sees h1's pillar");
     assert_eq!(fleet.host(1).run("stat -c %a /srv/site /srv/site/greeting").expect("stat"), "750\n640\n");
     let outcome = fleet.run(&["apply", "*"]);
     assert_code(&outcome, exit::FINE);
     let second = results(&outcome);
     assert_eq!((tally(&second["h1"]), tally(&second["h2"])), ((4, 0, 0), (3, 0, 0)), "{}", outcome.all());
-    assert_eq!(read(1, "/srv/site/count"), "again\n", "what depends on changes ran once");
+    assert_eq!(read(1, "/srv/site/count"), "again\n", "the step that depends on changes ran once");
     assert_eq!(fleet.bed.logins(), [1, 1], "all of it over one login");
 }
 
-/// Every file of the host with all that a write would change.
+/// Every file of the host with the metadata that a write changes.
 fn snapshot(fleet: &Fleet) -> String {
     let command =
         "find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -printf '%p %i %m %U:%G %s %T@ %C@\\n' | sort";
@@ -80,7 +80,7 @@ fn snapshot(fleet: &Fleet) -> String {
 #[test]
 fn a_dry_run_changes_nothing_at_all() {
     let Some(fleet) = fleet(1) else { return };
-    // With the agent there, and everything fetched once.
+    // Uploads the agent and fetches all files before the snapshot.
     fleet.ping_all();
     assert_code(&fleet.run(&["apply", "*", "--test"]), exit::FINE);
     let before = snapshot(&fleet);
@@ -90,7 +90,7 @@ fn a_dry_run_changes_nothing_at_all() {
     assert!(states["h1"].as_object().is_some_and(|states| states.values().any(|state| state["result"].is_null())));
     assert_eq!(snapshot(&fleet), before, "a dry run wrote something");
     assert_code(&fleet.run(&["apply", "*"]), exit::FINE);
-    assert_ne!(snapshot(&fleet), before, "the snapshot sees writes");
+    assert_ne!(snapshot(&fleet), before, "the snapshot shows writes");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The small agent goes first, the whole one when it's needed, and nobody notices but by the clock (decision 0018).
+//! The small agent is sent first, the whole one when it is needed; users notice only the time (decision 0018).
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use e2e::{
     Fleet, Quirk, Spec, Started, TestbedEntry, Value, assert_code, exit, password_of, results, text, wait_until,
 };
 
-/// A function that takes the whole agent.
+/// A function that needs the whole agent.
 const STATE: [&str; 4] = ["h1", "state.single", "test.nop", "name=x"];
 
-/// The agents that links are up with, in the order of their process ids on the target.
+/// The kinds of agents of the open links, in the order of their process ids on the target.
 fn agents(fleet: &Fleet) -> Vec<String> {
     let outcome = fleet.rocksalt(&["links", "--json"]).finish().expect("it ends");
     let Ok(Value::Array(mut links)) = outcome.json() else { panic!("no list: {}", outcome.all()) };
-    // The agent that compiles pillar is none of a target's.
+    // The agent that compiles pillar belongs to no target.
     links.retain(|link| link["target"] != "pillar");
     links.sort_by_key(|link| link["agent_pid"].as_u64());
     links.iter().map(|link| link["agent"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Starts a command on h1 and comes back when it runs there.
+/// Starts a command on h1 and returns once it runs there.
 fn start(fleet: &Fleet, command: &str) -> Started {
     let arguments = ["h1", "cmd.run", command, "--out", "json", "--static"];
     let started = fleet.rocksalt(&arguments).limit(Duration::from_secs(120)).spawn().expect("it starts");
@@ -28,7 +28,7 @@ fn start(fleet: &Fleet, command: &str) -> Started {
     started
 }
 
-/// A command that says this word once it's let go, however long that takes.
+/// A command that waits for the file `/run/WORD`, and then prints the word.
 fn held(word: &str) -> String {
     format!("while test ! -e /run/{word}; do sleep 0.1; done; echo {word}")
 }
@@ -49,7 +49,7 @@ fn a_ping_and_then_states_are_one_login() {
     assert_code(&fleet.run(&STATE), exit::FINE);
     wait_until("the small agent ends, since nobody uses it", || agents(&fleet) == ["whole"]);
     wait_until("its process too", || processes(&fleet) == 1);
-    // What the small one could do the whole one does now, and there is no way back.
+    // The whole agent now runs the small one's functions too, and stays.
     fleet.ping_all();
     assert_eq!(agents(&fleet), ["whole"]);
     assert_eq!(fleet.bed.logins(), [1]);
@@ -60,7 +60,7 @@ fn the_whole_agent_is_started_if_it_is_there_and_sent_alone_if_it_is_needed_firs
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
     assert_code(&fleet.run(&STATE), exit::FINE);
     let files = || fleet.host(1).run("find /root/.rocksalt -type f -perm -u+x").expect("find").lines().count();
-    assert_eq!(files(), 1, "the small one wasn't sent");
+    assert_eq!(files(), 1, "the small agent wasn't sent");
     assert_code(&fleet.rocksalt(&["links", "close"]).finish().expect("it ends"), exit::FINE);
     fleet.ping_all();
     assert_eq!(agents(&fleet), ["whole"]);
@@ -83,7 +83,7 @@ fn what_runs_on_the_small_agent_goes_on_beside_the_whole_one_and_is_seen() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
     let on_small = start(&fleet, &held("small"));
     assert_code(&fleet.run(&STATE), exit::FINE);
-    assert_eq!(agents(&fleet), ["small", "whole"], "both are at work");
+    assert_eq!(agents(&fleet), ["small", "whole"], "both are in use");
     let on_whole = start(&fleet, &held("whole"));
     let running = results(&fleet.run(&["h1", "saltutil.running"]))["h1"].clone();
     let jobs = running.as_array().expect("a list").clone();
@@ -136,7 +136,7 @@ fn wipe_removes_both() {
     assert_code(&fleet.rocksalt(&["links", "close", "--wipe"]).finish().expect("it ends"), exit::FINE);
     wait_until("the agents have ended", || host.processes("rocksalt").is_empty());
     assert_eq!(left(), before);
-    // The same where the whole one comes with a command that wipes, while the small one is at work.
+    // The same, where the command that needs the whole agent also wipes, while the small agent is in use.
     let on_small = start(&fleet, "sleep 600.03");
     assert_code(&fleet.run(&[&STATE[..], &["--wipe"]].concat()), exit::FINE);
     assert_ne!(on_small.finish().expect("its link was closed").code(), Some(exit::FINE));
@@ -183,7 +183,7 @@ fn a_server_that_allows_one_command_a_login_gets_another_login() {
 fn a_full_disk_stops_the_whole_agent_and_the_small_one_stays() {
     let Some(fleet) = Fleet::start_with(&[Spec::debian()], |_, entry| entry.set("user", "nosudo")) else { return };
     fleet.ping_all();
-    // Room for the small one only, wherever it might go.
+    // Leaves no room for the whole agent, in any directory that it could be put in.
     let fill = "for place in /home /tmp /var/tmp /dev/shm; do mount -t tmpfs -o size=64k,mode=1777 none $place; done";
     fleet.host(1).run(fill).expect("it's full");
     let outcome = fleet.run(&STATE);

@@ -1,4 +1,4 @@
-//! `examples/webserver` on five empty machines: done in one run, nothing left for a second one, the same in every mode.
+//! `examples/webserver` on five empty machines: done in one run, no changes in a second one, the same in every mode.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,16 +9,16 @@ use e2e::{Fleet, Outcome, Repository, RepositoryServer, Spec, Value, assert_code
 
 const HOSTS: usize = 5;
 const LIMIT: Duration = Duration::from_secs(480);
-/// What the example installs.
+/// The packages that the example installs.
 const PACKAGES: [&str; 5] = ["cron", "logrotate", "nftables", "nginx", "procps"];
 
-/// The steps of each host that changed something.
+/// For each host, the steps that changed something.
 type Changed = BTreeMap<String, Vec<String>>;
 
-/// Parts of a machine, each as lines.
+/// The parts of a machine, each as lines of text.
 type Picture = BTreeMap<String, String>;
 
-/// Five empty machines, the example as a project for them, and a repository in their network.
+/// Five empty machines, the example as their project, and a repository in their network.
 struct Example {
     fleet: Fleet,
     pillar: Value,
@@ -49,7 +49,7 @@ impl Example {
         outcome
     }
 
-    /// What anybody on the network gets from a host; nothing if it doesn't answer.
+    /// The page that a host serves to any client; `None` if it doesn't answer.
     fn get(&self, number: usize, path: &str) -> Option<String> {
         let url = format!("http://{}{path}", self.fleet.host(number).address);
         let output = self.fleet.bed.command("curl").args(["--silent", "--fail", "--max-time", "5", &url]).output();
@@ -58,7 +58,7 @@ impl Example {
     }
 }
 
-/// Files of the example into the project, but for the roster.
+/// Copies the files of the example, except for its roster, into the project.
 fn copy(fleet: &Fleet, example: &Path, from: &Path) {
     if from.is_dir() {
         for entry in fs::read_dir(from).expect("a folder of the example").flatten() {
@@ -71,7 +71,7 @@ fn copy(fleet: &Fleet, example: &Path, from: &Path) {
     }
 }
 
-/// The steps of each host that changed something, by name; none may have failed.
+/// The names of the steps that changed something, for each host; no step may have failed.
 #[track_caller]
 fn changed(outcome: &Outcome) -> Changed {
     let hosts = results(outcome);
@@ -88,10 +88,10 @@ fn changed(outcome: &Outcome) -> Changed {
     changed.collect()
 }
 
-/// All of a machine that the example has to do with, but for times and what is random.
+/// Everything that the example affects on a machine, except for times and random data.
 fn picture(fleet: &Fleet, number: usize) -> Picture {
-    // Copies that tools keep of what was before are as many as there were steps; the rest is random, or a cache, or has
-    // the time in it (crontabs). Accounts are looked at by themselves.
+    // Left out are backup copies of tools, of which each step adds one, random data, caches, and files that contain the
+    // time (crontabs). Accounts are compared separately.
     let apart = "\\( -path etc/machine-id -o -path etc/.pwd.lock -o -path etc/ld.so.cache -o -name '*-' -o -path root/.cache \
         -o -path etc/resolv.conf -o -path 'etc/*shadow' -o -path etc/passwd -o -path etc/group -o -path 'etc/sub?id' \
         -o -path '*rocksalt*' \\) -prune -o";
@@ -132,7 +132,7 @@ fn assert_is_a_web_server(example: &Example, number: usize, picture: &Picture) {
         assert!(picture[part].contains(text), "h{number}: no {text:?} in its {part}:\n{}", picture[part]);
     };
     let host = format!("h{number}");
-    // A web server that was told to read its configuration again does so a moment later.
+    // A web server that was told to reload its configuration does so a moment later.
     let mut page = String::new();
     e2e::wait_until("the page is served", || {
         page = example.get(number, "/").unwrap_or_default();
@@ -140,7 +140,7 @@ fn assert_is_a_web_server(example: &Example, number: usize, picture: &Picture) {
     });
     assert!(page.contains(&format!("From {host}, for example.test.")) && page.contains("It works"), "{page}");
     assert!(example.get(number, "/about.html").is_some_and(|page| page.contains("Who we are")));
-    e2e::wait_until("the service of our own reports", || {
+    e2e::wait_until("our own service reports", || {
         example.get(number, "/status.json").is_some_and(|text| text.contains(&format!("\"name\": \"{host}\"")))
     });
     for package in PACKAGES {
@@ -164,7 +164,7 @@ fn assert_is_a_web_server(example: &Example, number: usize, picture: &Picture) {
         ("files", "home/alice/.ssh/authorized_keys f 600 alice:alice"),
         ("files", "etc/logrotate.d/example.test"),
     ] {
-        // Sorted lines: the number of the settings is before or after the other.
+        // The lines are sorted, so the number may come before or after the other setting.
         has(part, text.trim_end());
     }
 }
@@ -191,7 +191,7 @@ fn an_empty_machine_becomes_a_web_server_in_one_run_and_the_same_one_in_every_mo
             None => first = Some((pictures, changes)),
             Some((ones, steps)) => {
                 for (number, (one, other)) in (1..).zip(ones.iter().zip(&pictures)) {
-                    // In any order, accounts get their numbers and lines in any order.
+                    // In this mode accounts are created in any order, so their ids and lines differ.
                     let apart: &[&str] = if mode == "justdoit" { &["accounts"] } else { &[] };
                     assert_same(&format!("{mode}: h{number}"), one, other, apart);
                 }
@@ -201,7 +201,7 @@ fn an_empty_machine_becomes_a_web_server_in_one_run_and_the_same_one_in_every_mo
     }
 }
 
-/// Another setting of our own service: its file changes, it starts again, and nothing else happens.
+/// Changes a setting of our own service: its file changes, it restarts, and nothing else happens.
 #[track_caller]
 fn assert_only_the_service_starts_again(example: &mut Example, mode: &str) {
     let processes = |example: &Example| -> Vec<String> {
@@ -218,12 +218,12 @@ fn assert_only_the_service_starts_again(example: &mut Example, mode: &str) {
     assert!(changes.values().all(|steps| *steps == expected), "{mode}: {changes:?}");
     for (old, new) in before.iter().zip(&processes(example)) {
         let (old, new): (Vec<&str>, Vec<&str>) = (old.split_whitespace().collect(), new.split_whitespace().collect());
-        assert_ne!(old[0], new[0], "{mode}: the service was not started again");
-        assert_eq!(old[1..], new[1..], "{mode}: others were");
+        assert_ne!(old[0], new[0], "{mode}: the service was not restarted");
+        assert_eq!(old[1..], new[1..], "{mode}: other services were restarted");
     }
 }
 
-/// Says in which lines two pictures differ.
+/// Checks that two pictures are equal, and reports the lines that differ.
 #[track_caller]
 fn assert_same(what: &str, one: &Picture, other: &Picture, apart: &[&str]) {
     for (part, text) in one.iter().filter(|(part, _)| !apart.contains(&part.as_str())) {

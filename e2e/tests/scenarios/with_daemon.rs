@@ -1,10 +1,10 @@
-//! The same commands with a daemon and without: the same output, the same exit codes.
+//! The same commands with and without a daemon: the same output, the same exit codes.
 
 use std::time::Duration;
 
 use e2e::{Fleet, Outcome, Spec, Started, assert_code, exit, wait_until};
 
-/// A daemon of this fleet's project.
+/// The daemon of this fleet's project.
 struct Daemon(Started);
 
 impl Daemon {
@@ -15,7 +15,7 @@ impl Daemon {
         daemon
     }
 
-    /// As systemd would.
+    /// Sends SIGTERM, as systemd would.
     fn stop(self) {
         assert!(std::process::Command::new("kill").arg(self.0.pid().to_string()).status().is_ok());
         assert_code(&self.0.finish().expect("it ends"), exit::FINE);
@@ -26,7 +26,7 @@ fn run(fleet: &Fleet, words: &[&str]) -> Outcome {
     fleet.rocksalt(words).finish().unwrap_or_else(|error| panic!("rocksalt {}: {error}", words.join(" ")))
 }
 
-/// The ids of jobs and how long things took are others each time.
+/// Removes job ids and durations, which differ from run to run.
 fn normal(text: &str) -> String {
     let lines = text.lines().filter(|line| {
         !["started: ", "Started:", "Duration:", "Total run time:"].iter().any(|word| line.contains(word))
@@ -87,7 +87,7 @@ fn commands_are_alike_with_a_daemon_and_without() {
     let mut different = Vec::new();
     for (words, alone) in commands.iter().zip(&without) {
         let with = run(&fleet, words);
-        // The newest job is another one.
+        // The hint names the newest job, which is another one now.
         let newest = |text: &str| {
             text.lines().filter(|line| !line.starts_with("hint: the newest is")).collect::<Vec<_>>().join("\n")
         };
@@ -98,13 +98,13 @@ fn commands_are_alike_with_a_daemon_and_without() {
         }
     }
     assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), commands.len(), different.join("\n\n"));
-    // It did go through the daemon.
+    // The events show that the commands went through the daemon.
     let events = run(&fleet, &["events", "salt/job/*/ret/*", "--count", "1000"]);
     assert!(events.stdout.lines().count() > 20, "{}", events.all());
-    // What was run before it came is known to it as well.
+    // The daemon also knows the jobs that ran before it started.
     let jobs = run(&fleet, &["jobs", "--limit", "1000"]);
     assert_eq!(jobs.stdout.matches("state.single").count(), 2, "{}", jobs.all());
-    // An edited roster counts at once; one that makes no sense changes nothing.
+    // A changed roster takes effect at once; an invalid one is ignored.
     let roster = std::fs::read_to_string(fleet.scratch.path("config/roster")).expect("the roster");
     fleet.scratch.write("config/roster", &roster.replace("h2:", "other:")).expect("written");
     assert_code(&run(&fleet, &["other", "test.ping"]), exit::FINE);
@@ -122,16 +122,16 @@ fn a_rerun_keeps_batch_and_timeout_and_queue_waits_for_the_machine() {
     fleet.ping_all();
     for with_daemon in [false, true] {
         let daemon = with_daemon.then(|| Daemon::start(&fleet));
-        // One after the other, and none of them has the time that it needs.
+        // The targets run one after the other, and neither has enough time.
         let words = ["*", "cmd.run", "date +%s%N; sleep 20", "--batch", "37.5%", "--timeout", "1"];
         assert_code(&run(&fleet, &words), exit::FAILED);
         let began = std::time::Instant::now();
         let again = run(&fleet, &["jobs", "rerun", "last"]);
         assert_code(&again, exit::FAILED);
         assert_eq!(again.all().matches("no result within 1 seconds").count(), 2, "{}", again.all());
-        assert!(began.elapsed() >= Duration::from_secs(2), "both at once: {:?}", began.elapsed());
-        assert!(began.elapsed() < Duration::from_secs(15), "without the timeout: {:?}", began.elapsed());
-        // Somebody else has the machine.
+        assert!(began.elapsed() >= Duration::from_secs(2), "both ran at once: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(15), "the timeout had no effect: {:?}", began.elapsed());
+        // Another run is active on the machine.
         let first = fleet.rocksalt(&["apply", "h1", "slow"]).spawn().expect("it starts");
         wait_until("it runs", || !fleet.host(1).processes("sleep").is_empty());
         let refused = run(&fleet, &["apply", "h1", "slow"]);
@@ -157,7 +157,7 @@ fn ctrl_c_stops_the_job_at_the_daemon() {
     let outcome = started.finish().expect("it stops");
     assert_code(&outcome, exit::INTERRUPTED);
     assert!(outcome.stderr.contains("waiting for: h1"), "{}", outcome.all());
-    wait_until("nothing is left of it", || fleet.host(1).processes("sleep").is_empty());
+    wait_until("its processes have ended", || fleet.host(1).processes("sleep").is_empty());
     let jobs = run(&fleet, &["jobs", "--state", "cancelled"]);
     assert!(jobs.stdout.contains("sleep 61"), "{}", jobs.all());
     daemon.stop();
@@ -179,14 +179,14 @@ fn a_job_in_the_background_is_watched_and_cancelled() {
         let started = run(&fleet, &["h1", "cmd.run", "sleep 62", "--async"]);
         let id = started.stdout.trim().to_owned();
         wait_until("it runs", || !fleet.host(1).processes("sleep").is_empty());
-        // Whoever watches leaves it alone.
+        // Ctrl-C ends only the watching, not the job.
         let watching = fleet.rocksalt(&["jobs", "watch", &id]).spawn().expect("it starts");
         std::thread::sleep(Duration::from_millis(500));
         watching.interrupt();
         assert_code(&watching.finish().expect("it ends"), exit::INTERRUPTED);
-        assert!(!fleet.host(1).processes("sleep").is_empty(), "only the watching ends");
+        assert!(!fleet.host(1).processes("sleep").is_empty(), "the job keeps running");
         assert_code(&run(&fleet, &["jobs", "cancel", &id]), exit::FINE);
-        wait_until("nothing is left of it", || fleet.host(1).processes("sleep").is_empty());
+        wait_until("its processes have ended", || fleet.host(1).processes("sleep").is_empty());
         wait_until("it is cancelled", || run(&fleet, &["jobs", "show", &id]).stdout.contains("(cancelled)"));
         if let Some(daemon) = daemon {
             daemon.stop();
@@ -218,11 +218,11 @@ fn events_go_on_over_a_restart_of_the_daemon_without_gap_or_double() {
     };
     let all: Vec<String> = (0..12).map(|number| format!("my/{number}")).collect();
     assert_eq!(tags(&heard), all, "{}", heard.all());
-    // And by hand: the number at the end is where one goes on.
+    // By hand, the number in the hint is where to continue.
     let first = run(&fleet, &["events", "--json", "--since", "0", "--count", "5", "my/*"]);
     assert_eq!(tags(&first), all[..5], "{}", first.all());
     let number =
-        first.stderr.split("--since ").nth(1).map(|rest| rest.trim().to_owned()).expect("it says where to go on");
+        first.stderr.split("--since ").nth(1).map(|rest| rest.trim().to_owned()).expect("the hint has the number");
     let rest = run(&fleet, &["events", "--json", "--since", &number, "my/*"]);
     assert_eq!(tags(&rest), all[5..], "{}", rest.all());
     daemon.stop();

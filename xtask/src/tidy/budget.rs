@@ -1,14 +1,14 @@
-//! The agents stay small: they run as root on every machine.
+//! The agents stay within their size budget: they run as root on every machine.
 
 use crate::tree::Tree;
 
-/// Crates linked into the agent, itself included. Raising it wants a reason in the commit.
+/// The number of crates linked into the agent, including itself. An increase needs a reason in the commit.
 const AGENT_CRATES: usize = 55;
 
-/// Bytes of one static agent, stripped: 7,886,856 when this was set (decision 0023), and three percent more.
+/// The size of one static agent, stripped: 7,886,856 bytes when this was set (decision 0023), plus three percent.
 const AGENT_BYTES: u64 = 8_120_000;
 
-/// Bytes of the small agent, which is sent first (decision 0018). Two thirds of them are the C library's and std's.
+/// The size of the small agent, which is sent first (decision 0018). Two thirds of it are the C library and std.
 const SMALL_AGENT_BYTES: u64 = 1_700_000;
 
 pub fn check(tree: &Tree) -> Vec<String> {

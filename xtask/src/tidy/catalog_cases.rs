@@ -1,4 +1,4 @@
-//! Every function and state of the catalog is named by a case or test, but for a list that can only get shorter.
+//! Every function and state of the catalog has a case or test, except for a list that may only get shorter.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ const FUNCTIONS: &str = "docs/reference/functions.md";
 const STATES: &str = "docs/reference/states.md";
 const CASES: &str = "crates/modules/tests/cases/";
 
-/// Functions that no case names, by reason. An entry that a case names now must go.
+/// Functions without a case, by reason. An entry that has a case must be removed.
 const FUNCTIONS_WITHOUT: &[(&str, &[&str])] = &[];
 
-/// States that no case names, by reason.
+/// States without a case, by reason.
 const STATES_WITHOUT: &[(&str, &[&str])] = &[];
 
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -44,14 +44,14 @@ fn missing(tree: &Tree, kind: &str, page: &str, named: &BTreeSet<&str>, exceptio
     findings
 }
 
-/// Those with a folder of cases, and those whose name stands in a test.
+/// Functions that have a folder of cases, or whose name occurs in a test.
 fn named_functions(tree: &Tree) -> BTreeSet<&str> {
     let folders = tree.files.keys().filter_map(|path| path.strip_prefix(CASES)?.split('/').next());
     let tests = tree.files.iter().filter_map(|(path, text)| tests_in(path, text));
     folders.chain(tests.flat_map(words)).collect()
 }
 
-/// As functions; but a state may have the name of a function, so only tests that apply states count.
+/// Finds states in the same way. A state may have a function's name, so only tests that apply states count.
 fn named_states(tree: &Tree) -> BTreeSet<&str> {
     let folders =
         tree.files.keys().filter_map(|path| path.strip_prefix(CASES)?.strip_prefix("state/")?.split('/').next());
@@ -62,7 +62,7 @@ fn named_states(tree: &Tree) -> BTreeSet<&str> {
     folders.chain(tests.flat_map(words)).collect()
 }
 
-/// The part of a file that is test: all of it, what follows `#[cfg(test)]`, or nothing.
+/// The test part of a file: all of it, the part after `#[cfg(test)]`, or nothing.
 fn tests_in<'t>(path: &str, text: &'t str) -> Option<&'t str> {
     if path.starts_with("e2e/") || path.contains("/tests/") {
         return Some(text);
@@ -73,7 +73,7 @@ fn tests_in<'t>(path: &str, text: &'t str) -> Option<&'t str> {
     text.split_once("#[cfg(test)]").map(|(_, tests)| tests)
 }
 
-/// Words like `file.managed`.
+/// Finds words like `file.managed`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let part_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
     let words = text.split(move |letter: char| !part_of_name(letter)).map(|word| word.trim_matches('.'));
@@ -103,7 +103,7 @@ mod tests {
         let findings = checked(&[], &[]);
         assert_eq!(findings.len(), 2, "{findings:?}");
         assert!(findings[0].contains("the function a.bare is named by no case"), "{findings:?}");
-        // The function of that name is tested, the state is not.
+        // Here the function of that name is tested, but not the state.
         assert!(findings[1].contains("the state a.tested is named by no case"), "{findings:?}");
     }
 

@@ -1,10 +1,10 @@
-//! A crate uses only those that it may: ARCHITECTURE.md's table, as a check.
+//! A crate depends only on the crates that ARCHITECTURE.md's table allows.
 
 use crate::tree::Tree;
 
-/// A crate and the crates of the workspace that it may use, tests aside. `*` is every crate of the controller's side.
+/// For each crate, the workspace crates that it may use outside of tests. `*` is every crate of the controller's side.
 const MAY_USE: &[(&str, &[&str])] = &[
-    // The cases are in YAML; nothing else of the product may be asked but the binary.
+    // The cases are YAML. Besides core's parser, only the binary of the product may be used.
     ("e2e", &["rocksalt-core", "rocksalt-testkit"]),
     ("rocksalt", &["*"]),
     ("rocksalt-agent", &["rocksalt-core", "rocksalt-modules", "rocksalt-sls"]),
@@ -30,7 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// The test tools, and what runs on targets only: the command has descriptions of functions, not their code.
+/// The test tools, and crates that run only on targets: the command has descriptions of functions, not their code.
 const NOT_IN_THE_COMMAND: &[&str] =
     &["e2e", "rocksalt-agent", "rocksalt-macros", "rocksalt-modules", "rocksalt-testkit", "xtask"];
 

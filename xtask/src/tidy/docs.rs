@@ -1,4 +1,4 @@
-//! Every page is linked from a README: what nobody can find isn't documentation.
+//! Every page is linked from a README, so that readers can find it.
 
 use crate::tree::Tree;
 
@@ -14,7 +14,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     forgotten.map(|path| format!("{path} is linked neither from README.md nor from docs/README.md")).collect()
 }
 
-/// Whether a Markdown text has a link to the path, as a whole or to a section in it.
+/// Whether a Markdown text links to the path, to the whole page or to a section.
 fn links(text: &str, path: &str) -> bool {
     ["", "./"].iter().any(|start| [')', '#', ' '].iter().any(|end| text.contains(&format!("]({start}{path}{end}"))))
 }

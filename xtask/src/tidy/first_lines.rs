@@ -1,4 +1,4 @@
-//! Every file says in its first line what it is, and a crate's says what its Cargo.toml says.
+//! Every file starts with a line that says what it is; in a crate's lib.rs it is the description from Cargo.toml.
 
 use crate::tree::Tree;
 

@@ -1,4 +1,4 @@
-//! No file is too long to read: about 150 lines, seldom over 500, never over 600.
+//! No file is too long to read: about 150 lines, rarely over 500, never over 600.
 
 use crate::tree::Tree;
 
@@ -11,7 +11,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// Files that come near the limit; no fault yet.
+/// Files that are close to the limit, which isn't a fault yet.
 pub fn notices(tree: &Tree) -> Vec<String> {
     let lengths = tree.rust().map(|(path, text)| (path, text.lines().count()));
     let near = lengths.filter(|(_, lines)| (SELDOM + 1..=NEVER).contains(lines));

@@ -1,9 +1,9 @@
-//! Nothing names the machine on which it was written, nor the host of a package registry.
+//! No file names the machine on which it was written, nor a package registry's host.
 
 use crate::tree::Tree;
 
-/// What a builder's machine has. Root's home alone isn't one: targets have it too, and our tests talk of theirs.
-/// Written in two halves, so that this file doesn't find itself.
+/// Paths that belong to a developer's machine. Root's home alone doesn't count: targets have it too, and tests mention
+/// it. Each is written in two halves, so that this file doesn't match.
 const PATHS: &[&str] = &[
     concat!("/ro", "ot/.cache"),
     concat!("/ro", "ot/.cargo"),
@@ -21,7 +21,7 @@ const HOSTS: &[&str] = &[
     concat!("static.cra", "tes.io"),
 ];
 
-/// Lock files name registries by their nature.
+/// Lock files necessarily name registries.
 const LOCK_FILES: &[&str] = &["Cargo.lock", "package-lock.json"];
 
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -43,7 +43,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     findings
 }
 
-/// Whether a path in the line starts so; the same words further down in a path are fine.
+/// Whether a path in the line starts with `start`; the same words later in a path are fine.
 fn begins_a_path(line: &str, start: &str) -> bool {
     line.match_indices(start).any(|(position, _)| {
         let before = line[..position].chars().next_back();

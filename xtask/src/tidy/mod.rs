@@ -1,4 +1,4 @@
-//! The rules. Each is a file: what it looks for in the tree, and tests that show that it can find it.
+//! The rules. Each file has the check of one rule, and tests that show that it finds a violation.
 
 mod budget;
 mod cases;
@@ -56,7 +56,7 @@ pub const RULES: &[TidyRule] = &[
 mod tests {
     use super::*;
 
-    /// A tree of these files, for the rules' own tests.
+    /// Builds a tree of these files, for the rules' own tests.
     pub(super) fn tree(files: &[(&str, &str)]) -> Tree {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         Tree { files, ..Tree::default() }

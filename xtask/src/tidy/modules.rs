@@ -1,4 +1,4 @@
-//! No Rust file is forgotten: every one is declared by the module above it.
+//! Every Rust file is declared as a module by the file above it.
 
 use crate::tidy::test_binaries;
 use crate::tree::Tree;
@@ -12,7 +12,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     forgotten.collect()
 }
 
-/// The files that could declare a module, and its name; nothing for a file where a crate starts.
+/// The files that may declare the module, and its name; `None` for the root file of a crate.
 fn parents(path: &str) -> Option<(Vec<String>, String)> {
     let (folder, inside) = ["src", "tests"].iter().find_map(|folder| {
         let (before, after) = path.split_once(&format!("/{folder}/"))?;
@@ -44,7 +44,7 @@ fn declares(text: &str, name: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim();
         let line = line.strip_prefix("pub").map_or(line, |rest| {
-            // `pub(crate)`, `pub(super)` or `pub`.
+            // Skips the rest of `pub(crate)` or `pub(super)`; after a plain `pub` there is nothing to skip.
             rest.split_once(')').filter(|_| rest.starts_with('(')).map_or(rest, |(_, rest)| rest)
         });
         line.trim() == format!("mod {name};")

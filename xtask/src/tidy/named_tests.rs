@@ -1,10 +1,10 @@
-//! Pages that name files, types and tests of the tree name those that exist: a rule without its test is only a sentence.
+//! Files, types and tests that a page names exist: a rule without its test is only a sentence.
 
 use crate::tree::Tree;
 
 const PAGES: [&str; 3] = ["ARCHITECTURE.md", "docs/faults.md", "docs/security-rules.md"];
 
-/// The folders of files that a page can name.
+/// The folders whose files a page may name.
 const FOLDERS: [&str; 5] = ["crates/", "e2e/", "fuzz/", "packaging/", "xtask/"];
 
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -27,7 +27,7 @@ fn faults(tree: &Tree, line: &str) -> Vec<String> {
                 faults.push(format!("{text} has no {name}"));
             }
         } else if line.starts_with("- Tests:") && text.contains('_') && !is_test(tree, text) {
-            // A name of several words is a test's; the shorter ones are functions of Salt and the like.
+            // A name of several words is a test's; shorter ones are Salt functions and the like.
             faults.push(format!("there is no test {text}"));
         }
     }

@@ -1,8 +1,8 @@
-//! Comments refer to pages of this repository, not to papers that readers don't have: `docs/faults.md#f3`, not "F3".
+//! Comments refer to pages of this repository, not to unpublished papers: `docs/faults.md#f3`, not "F3".
 
 use crate::tree::Tree;
 
-/// What comes before the number of a rule, a fault or a decision of the design papers.
+/// Text that precedes the number of a rule, a fault or a decision in those papers.
 const BEFORE: [&str; 6] = ["(", "rule ", "rules ", "fault ", "faults ", "decision "];
 
 pub fn check(tree: &Tree) -> Vec<String> {
@@ -16,7 +16,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     found.collect()
 }
 
-/// Words such as `R17` and `D5` behind one of [`BEFORE`].
+/// Finds words such as `R17` and `D5` after one of [`BEFORE`].
 fn references(comment: &str) -> impl Iterator<Item = &str> {
     let starts = comment.char_indices().filter(|(_, letter)| matches!(letter, 'D' | 'E' | 'F' | 'H' | 'R'));
     starts.filter_map(|(start, _)| {
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn papers_that_are_not_here_are_found() {
-        // Put together here, so that this file itself has none.
+        // The words are assembled here, so that this file itself doesn't contain any.
         let [rule, decision, fault] = ["R1", "D11", "F17"];
         let text = format!(
             "// Who asks comes first (rule {rule}).\n//! A store (decision {decision}).\n/// Floods ({fault}).\n\

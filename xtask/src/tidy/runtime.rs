@@ -1,4 +1,4 @@
-//! No async runtime below the agent: what runs on targets uses threads.
+//! The agent doesn't depend on an async runtime: code that runs on targets uses threads.
 
 use crate::tree::{GRAPHS, Tree};
 

@@ -1,4 +1,4 @@
-//! One test binary a crate: each one more is linked anew with everything in it.
+//! Each crate has one test binary: every further one would be linked anew with all dependencies.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// As cargo finds them: `tests/x.rs` and `tests/x/main.rs`.
+/// Matches the files that cargo takes for test binaries: `tests/x.rs` and `tests/x/main.rs`.
 pub fn starts_a_binary(inside: &str) -> bool {
     matches!(inside.split('/').collect::<Vec<_>>()[..], [_] | [_, "main.rs"])
 }

@@ -1,8 +1,8 @@
-//! Encodes and decodes frames. Does no I/O, and is fuzzed.
+//! Encodes and decodes frames, without I/O. It is fuzzed.
 
 use super::{Frame, MAX_FRAME, RequestId};
 
-/// Length of what follows, and the request's id; both big-endian.
+/// The size of the header: the length of what follows and the request's id, both big-endian.
 const HEADER: usize = 8;
 
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum Error {
     Malformed(#[source] minicbor::decode::Error),
 }
 
-/// Appends a frame's bytes. Leaves `out` as it was if the frame is too large.
+/// Appends a frame. Leaves `out` unchanged if the frame is too large.
 pub fn encode(frame: &Frame, out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -29,9 +29,9 @@ pub fn encode(frame: &Frame, out: &mut Vec<u8>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes bytes as they come and gives frames.
+/// Decodes frames from a stream of bytes.
 ///
-/// After an error the stream has no meaning any more: the link must be closed.
+/// After an error the stream can't be decoded further: the link must be closed.
 #[derive(Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
@@ -51,7 +51,7 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole frame, if it is there.
+    /// The next frame, if it is complete.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Error> {
         let rest = &self.buffer[self.read..];
         let Some((header, body)) = rest.split_at_checked(HEADER) else { return Ok(None) };
@@ -66,7 +66,7 @@ impl Decoder {
         if self.read == self.buffer.len() {
             self.buffer.clear();
             self.read = 0;
-            // One large frame must not hold memory for the link's whole life.
+            // A large frame must not occupy memory for the rest of the link's life.
             self.buffer.shrink_to(64 * 1024);
         }
         Ok(Some(Frame { id, message }))

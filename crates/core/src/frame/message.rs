@@ -12,13 +12,13 @@ use crate::value::{Map, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Message {
-    /// First on a link, from both sides.
+    /// The first message from each side of a link.
     #[n(0)]
     Hello(#[n(0)] Hello),
-    /// Run this function; ends with a `Return` under the same id.
+    /// Runs a function; ends with a `Return` under the same id.
     #[n(1)]
     Call(#[n(0)] Box<Call>),
-    /// Stop a call; it still ends with a `Return`.
+    /// Stops a call, which still ends with a `Return`.
     #[n(2)]
     Cancel,
     #[n(3)]
@@ -26,10 +26,10 @@ pub enum Message {
     /// Part of a request's stream.
     #[n(4)]
     Data(#[n(0)] Data),
-    /// The receiver has read this many bytes of the stream, so as many more may be sent.
+    /// The receiver has read this many bytes of the stream, so the sender may send as many more.
     #[n(5)]
     Credit(#[n(0)] u32),
-    /// The agent needs something from the controller for the call `parent`; ends with an `Answer`.
+    /// A request of the agent to the controller, for the call `parent`; ends with an `Answer`.
     #[n(6)]
     Ask(#[n(0)] RequestId, #[n(1)] Ask),
     #[n(7)]
@@ -38,7 +38,7 @@ pub enum Message {
     Ping,
     #[n(9)]
     Pong,
-    /// Ends the agent; with `wipe` it also removes its own file.
+    /// Ends the agent; with `wipe` it also removes its executable.
     #[n(10)]
     Bye {
         #[n(0)]
@@ -52,14 +52,14 @@ pub enum Message {
         #[n(1)]
         target: String,
     },
-    /// Stop a call, and what it started at once (SIGKILL); it still ends with a `Return`.
+    /// Stops a call and kills its processes at once (SIGKILL); it still ends with a `Return`.
     #[n(12)]
     Kill,
-    /// Nobody waits for a call's result any more. The call is stopped, unless it is kept.
+    /// The controller no longer waits for a call's result. The call is stopped unless it is kept.
     #[n(13)]
     Abandon,
-    /// A diagnostic line about the request, if its call asked for such lines. Not paid for with credits: the
-    /// receiver drops what comes too fast.
+    /// A diagnostic line about the request, if its call asked for such lines. Not subject to flow control: the receiver
+    /// drops lines that come too fast.
     #[n(14)]
     Log(#[n(0)] LogRecord),
 }
@@ -74,7 +74,7 @@ pub struct Hello {
     /// The agent's process id; 0 from the controller.
     #[n(2)]
     pub pid: u32,
-    /// What the agent can do; the controller's value is not used.
+    /// The kind of agent; the controller's value isn't used.
     #[cbor(n(3), default)]
     pub agent_kind: AgentKind,
 }
@@ -99,15 +99,15 @@ pub enum Stream {
     /// A file's content.
     #[n(2)]
     File,
-    /// How far a run is: a JSON object with `done`, `total` and what runs now.
+    /// The progress of a run: a JSON object with `done`, `total` and the running steps.
     #[n(3)]
     Progress,
 }
 
-/// What an agent may ask of the controller.
+/// A request of an agent to the controller.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Ask {
-    /// The content of a file of the controller's tree, as a stream; the answer is its sha256 and size.
+    /// Requests a file of the controller's tree as a stream; the answer is its sha256 and size.
     #[n(0)]
     File {
         #[n(0)]
@@ -115,7 +115,7 @@ pub enum Ask {
         #[n(1)]
         saltenv: String,
     },
-    /// The names of all files of the controller's tree.
+    /// Requests the names of all files of the controller's tree.
     #[n(1)]
     ListFiles {
         #[n(0)]
@@ -123,7 +123,7 @@ pub enum Ask {
         #[n(1)]
         prefix: String,
     },
-    /// The sha256 of a file of the controller's tree; null if there is no such file.
+    /// Requests the sha256 of a file of the controller's tree; null if it doesn't exist.
     #[n(2)]
     HashFile {
         #[n(0)]
@@ -131,7 +131,7 @@ pub enum Ask {
         #[n(1)]
         saltenv: String,
     },
-    /// The agent will send a file's content as a stream; the answer comes when it is stored.
+    /// Announces a file that the agent sends as a stream; the answer is sent when it is stored.
     #[n(3)]
     Push {
         #[n(0)]
@@ -139,13 +139,13 @@ pub enum Ask {
         #[n(1)]
         size: u64,
     },
-    /// The content behind an `http(s)://` address, as a stream.
+    /// Requests the content of an `http(s)://` address as a stream.
     #[n(4)]
     Url {
         #[n(0)]
         url: String,
     },
-    /// Run a function on other targets, if the peer rules allow it.
+    /// Runs a function on other targets, if the peer rules allow it.
     #[n(5)]
     Publish {
         #[n(0)]
@@ -159,10 +159,10 @@ pub enum Ask {
         #[n(3)]
         timeout: u32,
     },
-    /// Put an event on the controller's bus.
+    /// Puts an event on the controller's bus.
     #[n(6)]
     Event(#[n(0)] Event),
-    /// Show a warning to the operator, beside the result.
+    /// Shows a warning to the operator, besides the result.
     #[n(12)]
     Warning {
         #[n(0)]
@@ -170,26 +170,27 @@ pub enum Ask {
         #[n(1)]
         hint: Option<String>,
     },
-    /// This target's pillar, with what did not render under `_errors`. The target says what its grains
-    /// are; the controller knows by the link which target it is.
+    /// Requests this target's pillar, with render errors under `_errors`. The target sends its grains; its identity is
+    /// known to the controller by the link.
     #[n(7)]
     Pillar {
         #[n(0)]
         grains: Map,
         #[n(1)]
         saltenv: String,
-        /// Empty: as configured.
+        /// Empty for the configured one.
         #[n(2)]
         pillarenv: String,
-        /// Merged over the rest, and visible while the rest renders.
+        /// Merged over the rest, and visible to the templates.
         #[n(3)]
         given: Map,
     },
-    /// The controller's tree: `{environment: [[path, "f", size, mode] | [path, "d"] | [path, "l", target], ...]}`.
+    /// Requests the controller's tree: `{environment: [[path, "f", size, mode] | [path, "d"] | [path, "l", target],
+    /// ...]}`.
     #[n(8)]
     Tree,
-    /// What the external pillar of this number (in the order of `ext_pillar`) has for the machine
-    /// whose pillar is being compiled, given the pillar so far. Only the controller's own machine may ask.
+    /// Requests the data of an external pillar, by its position in `ext_pillar`, for the machine whose pillar is being
+    /// compiled, given the pillar so far. Only the controller's own machine may send this.
     #[n(10)]
     ExternalPillar {
         #[n(0)]
@@ -197,8 +198,8 @@ pub enum Ask {
         #[n(1)]
         pillar: Map,
     },
-    /// The outputs of a step on another target of the same job, once it has ended there, if the peer
-    /// rules allow `state.outputs`.
+    /// Requests the outputs of a step on another target of the same job, once it has finished there, if the peer rules
+    /// allow `state.outputs`.
     #[n(11)]
     Outputs {
         #[n(0)]
@@ -206,7 +207,8 @@ pub enum Ask {
         #[n(1)]
         step: String,
     },
-    /// Many small files at once, in the order of their names: a list of bytes, null for one that isn't there.
+    /// Requests many small files at once: a list of bytes in the order of the names, null for a file that doesn't
+    /// exist.
     #[n(9)]
     Files {
         #[n(0)]

@@ -1,8 +1,7 @@
 //! The protocol between controller and agent, over one pair of pipes (`docs/decisions/0002-frames-are-cbor.md`).
 //!
-//! A frame belongs to a request. The controller numbers its calls from 1, the agent its questions
-//! from [`FIRST_ASK`]; 0 is the link itself. Bytes of a request's stream are paid for with credits,
-//! so that a slow reader stops only its own writer.
+//! A frame belongs to a request. The controller numbers its calls from 1, the agent its requests from [`FIRST_ASK`]; 0
+//! is the link itself. Credits limit the bytes of a stream, so that a slow reader blocks only its own writer.
 
 mod codec;
 mod message;
@@ -12,19 +11,19 @@ pub use codec::{Decoder, Error, encode};
 pub use message::{Answer, Ask, Data, Hello, Message, Stream};
 pub use window::{CHUNK, WINDOW, Window};
 
-/// Which request a frame belongs to.
+/// The request that a frame belongs to.
 pub type RequestId = u32;
 
-/// The link itself: greetings, pings.
+/// The id for the link itself: greetings, pings.
 pub const LINK: RequestId = 0;
 
-/// Questions of the agent are numbered from here.
+/// The first id of the agent's requests.
 pub const FIRST_ASK: RequestId = 1 << 31;
 
-/// Both sides must speak the same; the greeting's error names both.
+/// The protocol version, which both sides must share; the error of the greeting names both versions.
 pub const PROTOCOL: u32 = 1;
 
-/// No frame is larger. A larger result is an error of its call, not of the link.
+/// The largest frame. A larger result is an error of its call, not of the link.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! [`Window`]: flow control, the number of bytes of a stream that may still be sent.
 
-/// What a stream may send before the first credit comes.
+/// The number of bytes that a stream may send before the first credit.
 pub const WINDOW: u32 = 1024 * 1024;
 
 /// The largest piece of a stream in one frame.
@@ -17,16 +17,16 @@ impl Default for Window {
 }
 
 impl Window {
-    /// How many bytes of `wanted` may go now; they count as sent.
+    /// Takes up to `wanted` bytes from the window, and returns how many may be sent now.
     pub fn take(&mut self, wanted: usize) -> usize {
         let granted = self.0.min(wanted as u64).min(CHUNK as u64);
         self.0 -= granted;
         granted as usize
     }
 
-    /// The receiver took in some bytes.
+    /// Adds bytes that the receiver has read.
     pub fn grant(&mut self, bytes: u32) {
-        // A hostile peer could grant for ever; more than this is never needed.
+        // The limit guards against a hostile peer; more is never needed.
         self.0 = (self.0 + u64::from(bytes)).min(u64::from(WINDOW) * 4);
     }
 }

@@ -15,12 +15,12 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<Json>(text).map(from_json)
 }
 
-/// Writes on one line.
+/// Writes JSON on one line.
 pub fn compact(value: &Value) -> String {
     written(value, serde_json::ser::CompactFormatter)
 }
 
-/// Writes indented by four, as Salt prints it.
+/// Writes JSON indented by four spaces, as Salt prints it.
 pub fn pretty(value: &Value) -> String {
     written(value, serde_json::ser::PrettyFormatter::with_indent(b"    "))
 }
@@ -32,7 +32,7 @@ fn written(value: &Value, format: impl serde_json::ser::Formatter) -> String {
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// A value as JSON, straight from where it is: results may be large.
+/// Serializes a value as JSON without a copy, since results may be large.
 struct Written<'a>(&'a Value);
 
 impl Serialize for Written<'_> {
@@ -65,7 +65,7 @@ pub fn from_json(json: Json) -> Value {
     }
 }
 
-/// Keys become texts as Python's `json` does it: `true`, `null`, numbers as they print.
+/// Converts keys to texts as Python's `json` does: `true`, `null`, numbers as they print.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,

@@ -1,14 +1,14 @@
-//! [`JsonWriter`]: lays out JSON as Python's `json.dumps` does.
+//! [`JsonWriter`]: writes JSON in the layout of Python's `json.dumps`.
 //!
-//! The caller walks its own data and says where arrays and objects begin and end, so that values of any type have one
-//! writer.
+//! The caller walks its own data and reports where arrays and objects begin and end, so that one writer serves values
+//! of any type.
 
-/// Python's options.
+/// The options of Python's `json.dumps`.
 #[derive(Clone, Debug)]
 pub struct JsonLayout {
-    /// What each level is indented with; all on one line without it.
+    /// The indentation of each level; `None` writes everything on one line.
     indent: Option<String>,
-    /// Escapes everything outside of printable ASCII.
+    /// Whether to escape everything outside of printable ASCII.
     ascii: bool,
     comma: String,
     colon: String,
@@ -20,7 +20,7 @@ impl JsonLayout {
         JsonLayout { indent, ascii, comma: comma.into(), colon: ": ".into() }
     }
 
-    /// `separators`; `None` leaves the usual one.
+    /// Sets Python's `separators`; `None` keeps the default.
     #[must_use]
     pub fn separators(mut self, comma: Option<String>, colon: Option<String>) -> JsonLayout {
         self.comma = comma.unwrap_or(self.comma);
@@ -44,7 +44,7 @@ impl JsonWriter {
         self.out
     }
 
-    /// How much is written.
+    /// The number of bytes written.
     pub fn len(&self) -> usize {
         self.out.len()
     }
@@ -58,7 +58,7 @@ impl JsonWriter {
         self.depth += 1;
     }
 
-    /// An item of the open array or object follows.
+    /// Starts an item of the open array or object.
     pub fn item(&mut self, index: usize) {
         if index > 0 {
             self.out.push_str(&self.layout.comma);
@@ -66,13 +66,13 @@ impl JsonWriter {
         self.new_line();
     }
 
-    /// A key of the open object, and its colon.
+    /// Writes a key of the open object, and the colon.
     pub fn key(&mut self, text: &str) {
         self.string(text);
         self.out.push_str(&self.layout.colon);
     }
 
-    /// Closes what [`JsonWriter::begin`] opened; `items` is how many there were.
+    /// Closes what [`JsonWriter::begin`] opened; `items` is the number of its items.
     pub fn end(&mut self, bracket: char, items: usize) {
         self.depth -= 1;
         if items > 0 {
@@ -81,7 +81,7 @@ impl JsonWriter {
         self.out.push(bracket);
     }
 
-    /// `null`, `true` or a number.
+    /// Writes `null`, `true` or a number.
     pub fn literal(&mut self, text: &str) {
         self.out.push_str(text);
     }
@@ -116,7 +116,7 @@ impl JsonWriter {
     }
 }
 
-/// A float as Python's `json` writes it; `text` is its `repr()`.
+/// Formats a float as Python's `json` does; `text` is its `repr()`.
 pub fn float_literal(number: f64, text: impl FnOnce() -> String) -> String {
     if number.is_nan() {
         "NaN".into()

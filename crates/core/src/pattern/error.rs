@@ -1,11 +1,11 @@
 //! Errors of patterns and of replacements.
 
-/// Nothing was matched or replaced.
+/// An error of a pattern or a replacement. Nothing was matched or replaced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("'{pattern}' is not a regular expression{}: {reason}", at(*position))]
     Malformed { pattern: String, position: Option<usize>, reason: String },
-    /// The text is what it is: another pattern may do.
+    /// The text can't be changed, but another pattern may be faster.
     #[error("the regular expression takes too long on this text; make it simpler")]
     TooLong,
     #[error("'{template}' can't replace a match: {reason}")]

@@ -1,16 +1,16 @@
-//! Shell patterns as Python's `fnmatch` has them: `*`, `?`, `[seq]`, `[!seq]`, case-sensitive.
+//! Shell patterns as in Python's `fnmatch`: `*`, `?`, `[seq]`, `[!seq]`, case-sensitive.
 
-/// Whether the whole of `text` fits `pattern`.
+/// Whether `pattern` matches the whole of `text`.
 pub fn matches(pattern: &str, text: &str) -> bool {
     Glob::new(pattern).matches(text)
 }
 
-/// Whether a text has characters that mean something in a pattern.
+/// Whether a text contains wildcards.
 pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// A pattern that is matched many times.
+/// A parsed pattern, for repeated matching.
 #[derive(Clone, Debug)]
 pub struct Glob(Vec<GlobPiece>);
 
@@ -23,7 +23,7 @@ enum GlobPiece {
 }
 
 impl Glob {
-    /// Every text is a pattern: a `[` that isn't closed is itself.
+    /// Parses a pattern. Every text is valid: a `[` that isn't closed is literal.
     pub fn new(pattern: &str) -> Glob {
         let chars: Vec<char> = pattern.chars().collect();
         let mut pieces = Vec::new();
@@ -50,8 +50,8 @@ impl Glob {
     pub fn matches(&self, text: &str) -> bool {
         let (pieces, text): (&[GlobPiece], Vec<char>) = (&self.0, text.chars().collect());
         let (mut piece, mut at) = (0, 0);
-        // Where to go on if the last star must take one more character. Only the last star ever
-        // needs to be tried again, so this is at worst quadratic.
+        // Where to continue if the last star must match one more character. Only the last star ever needs a retry, so
+        // the worst case is quadratic.
         let mut retry: Option<(usize, usize)> = None;
         loop {
             match pieces.get(piece) {
@@ -89,18 +89,18 @@ impl GlobPiece {
     }
 }
 
-/// The set behind a `[`, and how many characters it takes with its `]`.
+/// Parses the set after a `[`; also returns its length with the `]`.
 fn set(chars: &[char]) -> Option<(GlobPiece, usize)> {
     let not = chars.first() == Some(&'!');
     let start = usize::from(not);
-    // A `]` that comes first is a member of the set.
+    // A `]` at the start is a member of the set.
     let end = start + 1 + chars.get(start + 1..)?.iter().position(|c| *c == ']')?;
     let members = &chars[start..end];
     let mut ranges = Vec::new();
     let mut at = 0;
     while let Some(&from) = members.get(at) {
         match (members.get(at + 1), members.get(at + 2)) {
-            // A range that runs backwards is empty.
+            // A reversed range is empty.
             (Some('-'), Some(&to)) => {
                 ranges.push((from, to));
                 at += 3;

@@ -1,4 +1,4 @@
-//! Translates the dialect of Python's `re` to that of the regex engine.
+//! Translates patterns of Python's `re` to the dialect of the regex engine.
 
 use super::Flags;
 
@@ -6,15 +6,15 @@ pub struct Translator {
     input: Vec<char>,
     at: usize,
     pub output: String,
-    /// Where in the output the characters of the input begin.
+    /// Pairs of positions in the output and in the input.
     origins: Vec<(usize, usize)>,
     multiline: bool,
     pub verbose: bool,
-    /// The groups that are open.
+    /// The open groups.
     groups: Vec<PatternGroup>,
 }
 
-/// What held before a group: flags end with it.
+/// The flags before a group, which are restored at its end.
 struct PatternGroup {
     multiline: bool,
     verbose: bool,
@@ -33,12 +33,12 @@ impl Translator {
         }
     }
 
-    /// Where the translation stands in the pattern: after a fault, at its place.
+    /// The current position in the pattern; after an error, its position.
     pub fn position(&self) -> usize {
         self.at.min(self.input.len())
     }
 
-    /// The place in the pattern that a place in the output comes from.
+    /// Maps a position in the output to a position in the pattern.
     pub fn origin(&self, output: usize) -> usize {
         self.origins.iter().rev().find(|(start, _)| *start <= output).map_or(0, |(_, input)| *input)
     }
@@ -61,7 +61,7 @@ impl Translator {
                 ')' => self.close(),
                 '{' => self.brace(),
                 '#' if self.verbose => self.comment(),
-                // Python's `$` also fits before a last newline.
+                // Python's `$` also matches before a final newline.
                 '$' if !self.multiline => self.take("(?=\\n?\\z)", 1),
                 c => {
                     self.output.push(c);
@@ -81,7 +81,7 @@ impl Translator {
         self.output.push_str(&format!("\\x{{{:x}}}", c as u32));
     }
 
-    /// Flags that Python has and the engine lacks, and the forms of groups that only one of them has.
+    /// Translates the start of a group. Some flags and forms exist only in Python or only in the engine.
     fn group(&mut self) -> Result<(), String> {
         let group = PatternGroup { multiline: self.multiline, verbose: self.verbose };
         if !self.looking_at("(?") {
@@ -132,7 +132,7 @@ impl Translator {
         }
     }
 
-    /// `{,3}` is `{0,3}`, and a brace that repeats nothing is itself.
+    /// Translates a brace: `{,3}` is `{0,3}`, and a brace that isn't a repetition is literal.
     fn brace(&mut self) {
         let inner: String = self.input[self.at + 1..].iter().take_while(|c| c.is_ascii_digit() || **c == ',').collect();
         let closed = self.peek(1 + inner.len()) == Some('}');
@@ -156,7 +156,7 @@ impl Translator {
         }
     }
 
-    /// Inside of a set, only `]`, `-`, `^` and `\` mean something to Python.
+    /// Translates a set, in which only `]`, `-`, `^` and `\` are special to Python.
     fn class(&mut self) -> Result<(), String> {
         self.take("[", 1);
         if self.peek(0) == Some('^') {
@@ -174,7 +174,8 @@ impl Translator {
         Ok(())
     }
 
-    /// One character of a set, or a class of them. The engine has operators there, so signs are written as codes.
+    /// Translates one character or class of a set. The engine has operators in sets, so punctuation is written as
+    /// codes.
     fn member(&mut self) -> Result<(), String> {
         match self.peek(0) {
             None => return Err("a set of characters isn't closed".into()),
@@ -209,7 +210,7 @@ impl Translator {
             '0' => self.octal(0),
             '1'..='7' if in_set || self.are_octal(2) => self.octal(c.to_digit(8).unwrap_or(0)),
             '1'..='9' if !in_set => {
-                // In a group, so that what follows doesn't become part of the number.
+                // The group keeps a following digit from becoming part of the number.
                 self.output.push_str(&format!("(?:\\{c}"));
                 if let Some(second) = self.peek(0).filter(char::is_ascii_digit) {
                     self.take(&second.to_string(), 1);

@@ -1,22 +1,22 @@
-//! [`Pattern`]: a regular expression as Python's `re` reads it.
+//! [`Pattern`]: a regular expression in the syntax of Python's `re`.
 
 use fancy_regex::{Regex, RegexBuilder};
 
 use super::python::Translator;
 use super::{Error, Flags, ReplacementTemplate};
 
-/// Where a match may begin.
+/// Where a match may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegexPosition {
     Start,
     Anywhere,
-    /// From the start, and to the very end.
+    /// From the start, up to the end.
     Whole,
 }
 
 impl RegexPosition {
-    /// Steps that a match may take, so that no pattern and no text can stop us. A search goes a step
-    /// for each letter of what may be a large file.
+    /// The limit of backtracking steps of a match, so that no pattern and no text can block us. A search takes a step
+    /// for each character, possibly of a large file.
     fn steps(self) -> usize {
         match self {
             RegexPosition::Start | RegexPosition::Whole => 100_000,
@@ -24,8 +24,8 @@ impl RegexPosition {
         }
     }
 
-    /// Bytes of a compiled pattern. What a target is matched with must not take seconds to build; a file's
-    /// pattern has what the engine allows by itself, which `\w{1,300}` needs.
+    /// The size limit of a compiled pattern in bytes. A pattern for targets must not take seconds to compile; one for
+    /// files has the engine's default, which `\w{1,300}` needs.
     fn size(self) -> usize {
         match self {
             RegexPosition::Start | RegexPosition::Whole => 2 * 1024 * 1024,
@@ -34,22 +34,22 @@ impl RegexPosition {
     }
 }
 
-/// A regular expression, ready to be matched many times.
+/// A compiled regular expression, for repeated matching.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 
 impl Pattern {
-    /// Matches anywhere in a text, as with `re.search`.
+    /// Compiles a pattern that matches anywhere in a text, like `re.search`.
     pub fn new(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
         build(pattern, flags, RegexPosition::Anywhere)
     }
 
-    /// Matches from the start of a text, not necessarily to its end, as with `re.match`.
+    /// Compiles a pattern that matches from the start of a text, not necessarily to its end, like `re.match`.
     pub fn at_start(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
         build(pattern, flags, RegexPosition::Start)
     }
 
-    /// Matches the whole of a text and nothing less, as with `re.fullmatch`.
+    /// Compiles a pattern that matches only a whole text, like `re.fullmatch`.
     pub fn whole(pattern: &str, flags: Flags) -> Result<Pattern, Error> {
         build(pattern, flags, RegexPosition::Whole)
     }
@@ -58,18 +58,18 @@ impl Pattern {
         self.0.is_match(text).map_err(|_| Error::TooLong)
     }
 
-    /// What it matches first.
+    /// The text of the first match.
     pub fn find<'t>(&self, text: &'t str) -> Result<Option<&'t str>, Error> {
         Ok(self.0.find(text).map_err(|_| Error::TooLong)?.map(|found| found.as_str()))
     }
 
-    /// The first match and its groups, the whole first; `None` if there is no match.
+    /// The groups of the first match, starting with the whole match; `None` if there is no match.
     pub fn groups<'t>(&self, text: &'t str) -> Result<Option<Vec<Option<&'t str>>>, Error> {
         let captures = self.0.captures(text).map_err(|_| Error::TooLong)?;
         Ok(captures.map(|captures| captures.iter().map(|group| group.map(|group| group.as_str())).collect()))
     }
 
-    /// Replaces as `re.subn` does; a count of 0 means all. Also how many were replaced.
+    /// Replaces like `re.subn`; a count of 0 means all. Also returns the number of replacements.
     pub fn replace(&self, text: &str, template: &ReplacementTemplate, count: usize) -> Result<(String, usize), Error> {
         template.check(&self.0)?;
         let mut out = String::with_capacity(text.len());
@@ -101,7 +101,7 @@ fn build(pattern: &str, flags: Flags, place: RegexPosition) -> Result<Pattern, E
         RegexPosition::Whole => ("\\A", "\\z"),
     };
     let prefix = format!("{anchor}(?{}:", flags.letters());
-    // A comment in a verbose pattern may run to the end: the parenthesis must not be part of it.
+    // A comment in a verbose pattern may reach to the end, and must not include the parenthesis.
     let close = if translator.verbose { "\n)" } else { ")" };
     RegexBuilder::new(&format!("{prefix}{}{close}{end}", translator.output))
         .backtrack_limit(place.steps())
@@ -118,7 +118,7 @@ fn build(pattern: &str, flags: Flags, place: RegexPosition) -> Result<Pattern, E
         })
 }
 
-/// The message is in the last line; the lines before show the translated pattern, which the user did not write.
+/// The last line has the message; the lines before it show the translated pattern, which the user didn't write.
 fn reason(error: &fancy_regex::Error) -> String {
     let text = match error {
         fancy_regex::Error::ParseError(_, kind) => kind.to_string(),

@@ -1,10 +1,10 @@
-//! [`ReplacementTemplate`]: the replacement of a match, with its group references.
+//! [`ReplacementTemplate`]: a replacement text with group references.
 
 use fancy_regex::{Captures, Regex};
 
 use super::Error;
 
-/// Text with `\1`, `\g<name>` and the usual escapes, as in Python's `re.sub`.
+/// A template with `\1`, `\g<name>` and the usual escapes, as in Python's `re.sub`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReplacementTemplate {
     text: String,
@@ -19,7 +19,7 @@ enum TemplatePart {
 }
 
 impl ReplacementTemplate {
-    /// Text as it stands.
+    /// A template without references or escapes.
     pub fn literal(text: &str) -> ReplacementTemplate {
         ReplacementTemplate { text: text.to_owned(), parts: vec![TemplatePart::Text(text.to_owned())] }
     }
@@ -29,7 +29,7 @@ impl ReplacementTemplate {
         Ok(ReplacementTemplate { text: text.to_owned(), parts })
     }
 
-    /// The groups that it names must be there, even if nothing matches.
+    /// Checks that the referenced groups exist, even if nothing matches.
     pub(super) fn check(&self, regex: &Regex) -> Result<(), Error> {
         let is_known = |part: &&TemplatePart| match part {
             TemplatePart::Text(_) => true,
@@ -49,7 +49,7 @@ impl ReplacementTemplate {
         }
     }
 
-    /// A group that took no part in the match gives nothing.
+    /// Expands the template. A group that didn't take part in the match is empty.
     pub(super) fn expand(&self, captures: &Captures<'_, str>, out: &mut String) {
         for part in &self.parts {
             let found = match part {
@@ -132,7 +132,7 @@ fn escape(letter: char, out: &mut String) -> Result<(), String> {
         letter if letter.is_ascii_alphabetic() => {
             return Err(format!("bad escape \\{letter}; write two backslashes for one"));
         }
-        // Python keeps the backslash before anything that is no letter.
+        // Python keeps the backslash before a character that isn't a letter.
         other => {
             out.push('\\');
             other

@@ -4,19 +4,19 @@ use super::data::DELIMITER;
 use super::{ConditionTree, Error, Nodegroups, TargetCondition, TargetKind};
 use crate::nearest::hint;
 
-/// Parentheses, `not`s and nodegroups within one another.
+/// The depth limit of parentheses, `not`s and nodegroups together.
 const MAX_DEPTH: usize = 64;
-/// Targets in one expression, each use of a nodegroup counted anew.
+/// The limit of targets in one expression; each use of a nodegroup counts again.
 const MAX_PARTS: usize = 10_000;
 
-/// What holds for the whole of an expression while it is read.
+/// The state that is kept while an expression is parsed.
 pub(super) struct CompoundParser<'a> {
     nodegroups: &'a Nodegroups,
-    /// `I@` and `J@` compare exactly.
+    /// Whether `I@` and `J@` compare exactly.
     pillar_exact: bool,
-    /// A target that can't be read matches nothing, as in Salt's top files.
+    /// Whether an invalid target matches nothing instead of being an error, as in Salt's top files.
     forgiving: bool,
-    /// The nodegroups that are being read, outermost first.
+    /// The nodegroups being expanded, outermost first.
     open: Vec<&'a str>,
     parts: usize,
 }
@@ -53,7 +53,7 @@ impl<'a> CompoundParser<'a> {
         })
     }
 
-    /// Words without any operator are ids, or regular expressions if one of them looks like one.
+    /// Parses words without operators: ids, or regular expressions if one of them looks like one.
     fn plain_group(&mut self, words: &[&str]) -> Result<ConditionTree, Error> {
         if !words.iter().any(|word| word.contains(['(', '[', '{', '\\', '?', '}', ']', ')'])) {
             return self.leaf(TargetKind::List, &words.join(","), DELIMITER);
@@ -86,7 +86,7 @@ impl<'a> CompoundParser<'a> {
 
     fn both(&mut self, cursor: &mut WordCursor<'_>, depth: usize) -> Result<ConditionTree, Error> {
         let mut conditions = vec![self.single(cursor, depth)?];
-        // `a not b` is `a and not b`, as Salt has it.
+        // As in Salt, `a not b` means `a and not b`.
         while cursor.take("and") || cursor.peek() == Some("not") {
             conditions.push(self.single(cursor, depth)?);
         }
@@ -117,7 +117,7 @@ impl<'a> CompoundParser<'a> {
         }
     }
 
-    /// `G@os:Debian`, `G|@os|Debian`, or a glob.
+    /// Parses `G@os:Debian`, `G|@os|Debian`, or a glob.
     fn word(&mut self, word: &str) -> Result<ConditionTree, Error> {
         let Some((kind, delimiter, pattern)) = split(word) else {
             return match self.likely_mistake(word) {
@@ -134,7 +134,7 @@ impl<'a> CompoundParser<'a> {
         }
     }
 
-    /// A word that could be a glob, but is probably a mistake.
+    /// Reports a word that is a valid glob, but probably a mistake.
     fn likely_mistake(&self, word: &str) -> Option<Error> {
         let attached = word.starts_with('(') || (word.ends_with(')') && !word.contains('('));
         let word = word.to_owned();
@@ -186,7 +186,7 @@ impl<'a> WordCursor<'a> {
         self.words.last().copied().unwrap_or_default()
     }
 
-    /// Counted from 1, for people.
+    /// The position of the current word, from 1.
     fn position(&self) -> usize {
         self.at + 1
     }
@@ -200,7 +200,7 @@ fn is_plain(words: &[&str]) -> bool {
         })
 }
 
-/// The kind, the delimiter and the pattern of a word that starts with a known letter.
+/// Splits a word that starts with a known letter into kind, delimiter and pattern.
 fn split(word: &str) -> Option<(TargetKind, &str, &str)> {
     let kind = TargetKind::from_letter(word.chars().next()?)?;
     let rest = &word[1..];

@@ -7,7 +7,7 @@ use super::range::RangeExpression;
 use super::{Error, IpNetwork, Pcre, Subject, TargetKind};
 use crate::pattern::glob::Glob;
 
-/// Each with its text, as it was written.
+/// A parsed condition; each also keeps its text.
 #[derive(Clone, Debug)]
 pub(super) enum TargetCondition {
     Glob(String, Glob),
@@ -21,7 +21,7 @@ pub(super) enum TargetCondition {
 }
 
 impl TargetCondition {
-    /// The kinds that need no nodegroups; the others are read word by word.
+    /// Parses the kinds that need no nodegroups; the others are parsed word by word.
     pub fn new(kind: TargetKind, text: &str, delimiter: &str) -> Result<TargetCondition, Error> {
         if text.trim().is_empty() {
             return Err(Error::Empty);

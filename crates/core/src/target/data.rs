@@ -1,4 +1,4 @@
-//! `key:value` on grains and pillar: nested keys, any element of a list, numbers and booleans as text.
+//! Matches `key:value` on grains and pillar: nested keys, any element of a list, numbers and booleans as text.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use super::{Error, pcre::Pcre};
 use crate::pattern::glob;
 use crate::value::{Map, Value};
 
-/// What Salt calls the default delimiter, also for what lies below a custom one.
+/// Salt's default delimiter, which also separates the levels below a custom one.
 pub const DELIMITER: &str = ":";
 
-/// More parts than any data has levels worth naming.
+/// The limit of parts in a target; data is hardly ever nested that deeply.
 const MAX_PARTS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub(super) enum DataComparison {
     Exact,
 }
 
-/// Where the key ends and the value begins isn't marked: every split is tried, the longest key first.
+/// A test of nested data. The end of the key isn't marked, so every split is tried, the longest key first.
 #[derive(Clone, Debug)]
 pub(super) struct DataTest {
     text: String,
     delimiter: String,
     comparison: DataComparison,
-    /// For each part of the text that may turn out to be the value.
+    /// The compiled pattern of each part of the text that may be the value.
     regexes: HashMap<String, Pcre>,
 }
 
@@ -80,7 +80,7 @@ impl DataTest {
     }
 
     fn in_map(&self, map: &Map, pattern: &str) -> bool {
-        // `*:x` looks for x under every key.
+        // `*:x` searches x under every key.
         let (every, pattern) = pattern.strip_prefix("*:").map_or((false, pattern), |rest| (true, rest));
         let is_key = pattern == "*" || map.keys().any(|key| self.is_value(key, pattern)) || map.contains_key(pattern);
         if is_key || self.under(map, pattern, DELIMITER) {
@@ -110,8 +110,8 @@ fn walk<'a>(data: &'a Map, path: &str, delimiter: &str) -> Option<&'a Value> {
     rest.map_or(Some(value), |rest| value.walk(rest, delimiter))
 }
 
-/// A colon within a pattern can't be told from a delimiter, so every end of the text is compiled;
-/// only if none is a regular expression is something wrong.
+/// Compiles every suffix of the text, since a colon in a pattern looks like a delimiter. It is an error only if no
+/// suffix is a valid regular expression.
 fn regexes(text: &str, delimiter: &str) -> Result<HashMap<String, Pcre>, Error> {
     let mut regexes = HashMap::new();
     let mut first_error = None;

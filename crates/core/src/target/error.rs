@@ -2,7 +2,7 @@
 
 use crate::pattern;
 
-/// Nothing was matched; the text has to be changed.
+/// An error in a target expression. Nothing was matched; the user must change the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("the target is empty; '*' means all")]

@@ -3,16 +3,16 @@
 use super::Error;
 use crate::nearest::hint;
 
-/// Salt's `tgt_type`.
+/// The kind of a target expression, Salt's `tgt_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TargetKind {
-    /// `web*`: a shell pattern on the id.
+    /// A shell pattern on the id: `web*`.
     Glob,
-    /// `web1,web2`: ids.
+    /// A list of ids: `web1,web2`.
     List,
-    /// A regular expression on the id, from its start.
+    /// A regular expression on the id, anchored at its start.
     Pcre,
-    /// `os:Debian`: a pattern on a grain.
+    /// A pattern on a grain: `os:Debian`.
     Grain,
     GrainPcre,
     Pillar,
@@ -22,11 +22,11 @@ pub enum TargetKind {
     Nodegroup,
     /// An address or a network.
     IpCidr,
-    /// `web[01-10],-web05`.
+    /// A range of names: `web[01-10],-web05`.
     Range,
-    /// All of them, joined by `and`, `or`, `not`.
+    /// Conditions of all kinds, joined by `and`, `or` and `not`.
     Compound,
-    /// A compound whose `I@` and `J@` compare exactly: what Salt's peers may use.
+    /// A compound whose `I@` and `J@` compare exactly, which Salt's peers may use.
     CompoundPillarExact,
 }
 
@@ -72,7 +72,7 @@ impl TargetKind {
         })
     }
 
-    /// What a letter before `@` stands for in a compound target.
+    /// The kind for the letter before `@` in a compound target.
     pub(super) fn from_letter(letter: char) -> Option<TargetKind> {
         Some(match letter {
             'G' => TargetKind::Grain,
@@ -88,7 +88,7 @@ impl TargetKind {
         })
     }
 
-    /// Only targets of the form `key:value` have a delimiter to choose.
+    /// Whether the delimiter can be chosen, which only targets of the form `key:value` have.
     pub(super) fn has_delimiter(self) -> bool {
         matches!(
             self,

@@ -1,7 +1,7 @@
 //! Target expressions: Salt's ways to select targets, from `web*` to compound expressions.
 //!
-//! Errors are for people at a command line. Where Salt keeps silent and matches nothing, in top
-//! files, [`TargetExpression::forgiving`] does the same.
+//! Errors are worded for users at a command line. [`TargetExpression::forgiving`] instead matches nothing, as Salt
+//! silently does in top files.
 
 mod compound;
 mod condition;
@@ -30,15 +30,15 @@ pub use pcre::Pcre;
 
 pub use subject::{Subject, SubjectData, address, addresses_in};
 
-/// A target expression, read and ready to be matched many times.
+/// A parsed target expression, for repeated matching.
 ///
-/// Prints as a compound target, with its nodegroups expanded. What came from a compound target can
-/// be read again from that; a value with a space in it can't stand in one.
+/// It prints as a compound target, with its nodegroups expanded. The text can be parsed again if the expression came
+/// from a compound target; a value with a space can't be written in one.
 #[derive(Clone, Debug)]
 pub struct TargetExpression(ConditionTree);
 
 impl TargetExpression {
-    /// Reads a target. `delimiter` is for grains and pillar: [`DELIMITER`] unless the user says otherwise.
+    /// Parses a target. `delimiter` is for grains and pillar; the default is [`DELIMITER`].
     pub fn parse(
         kind: TargetKind,
         text: &str,
@@ -48,10 +48,10 @@ impl TargetExpression {
         read(kind, text, delimiter, nodegroups, false).map(TargetExpression)
     }
 
-    /// As Salt reads the targets of a top file: what is malformed matches nothing.
+    /// Parses a target as Salt does in a top file: a malformed one matches nothing.
     ///
-    /// A single bad target counts as no match, so that `not S@bogus` matches all; a compound whose
-    /// words don't fit together, or that names an unknown nodegroup, matches nothing as a whole.
+    /// A single invalid target counts as false, so that `not S@bogus` matches everything. A compound with a syntax
+    /// error or an unknown nodegroup matches nothing as a whole.
     pub fn forgiving(kind: TargetKind, text: &str, delimiter: &str, nodegroups: &Nodegroups) -> TargetExpression {
         TargetExpression(read(kind, text, delimiter, nodegroups, true).unwrap_or(ConditionTree::Never))
     }
@@ -60,12 +60,12 @@ impl TargetExpression {
         self.0.matches(subject)
     }
 
-    /// Whether a match depends on grains, so that they must be fetched first.
+    /// Whether the match depends on grains, which must then be fetched first.
     pub fn needs_grains(&self) -> bool {
         self.0.has(&TargetCondition::needs_grains)
     }
 
-    /// Whether a match depends on pillar.
+    /// Whether the match depends on pillar.
     pub fn needs_pillar(&self) -> bool {
         self.0.has(&TargetCondition::needs_pillar)
     }

@@ -1,4 +1,4 @@
-//! [`IpNetwork`]: an address, or all addresses that share a prefix.
+//! [`IpNetwork`]: an address, or all addresses with a common prefix.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ pub struct IpNetwork {
 }
 
 impl IpNetwork {
-    /// `192.0.2.1`, `192.0.2.0/24`, `192.0.2.0/255.255.255.0`, `2001:db8::/32`.
+    /// Parses `192.0.2.1`, `192.0.2.0/24`, `192.0.2.0/255.255.255.0` or `2001:db8::/32`.
     pub fn parse(text: &str) -> Result<IpNetwork, Error> {
         let bad = |reason: String| Error::BadNetwork { text: text.to_owned(), reason };
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
@@ -33,13 +33,13 @@ impl IpNetwork {
         address.is_ipv4() == self.address.is_ipv4() && truncate(address, self.prefix) == self.address
     }
 
-    /// How many addresses there are to connect to.
+    /// The number of addresses in [`IpNetwork::hosts`].
     pub fn size(&self) -> u128 {
         let (first, last) = self.bounds();
         (last - first).saturating_add(1)
     }
 
-    /// The addresses to connect to: without network and broadcast address where there are such.
+    /// The addresses of hosts, without a network and broadcast address where there is one.
     pub fn hosts(&self) -> impl Iterator<Item = IpAddr> + use<> {
         let (first, last) = self.bounds();
         let like = self.address;

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use super::Error;
 use crate::value::Value;
 
-/// A group's name and the words of the compound target it stands for.
+/// The groups by name, each as the words of a compound target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodegroups(IndexMap<String, Vec<String>>);
 
@@ -14,7 +14,7 @@ impl Nodegroups {
         Nodegroups::default()
     }
 
-    /// Reads the configuration's `nodegroups`: a map of texts or lists of words.
+    /// Parses the configuration's `nodegroups`: a map of texts or lists of words.
     pub fn from_value(value: &Value) -> Result<Nodegroups, Error> {
         let mut nodegroups = Nodegroups::new();
         if value.is_null() {
@@ -38,7 +38,7 @@ impl Nodegroups {
         self.insert_words(name, text.split_whitespace().map(str::to_owned));
     }
 
-    /// A word of a list may contain spaces.
+    /// Inserts a group as a list of words, in which a word may contain spaces.
     pub fn insert_words(&mut self, name: impl Into<String>, words: impl IntoIterator<Item = String>) {
         self.0.insert(name.into(), words.into_iter().collect());
     }
@@ -56,7 +56,7 @@ impl Nodegroups {
     }
 }
 
-/// The form in which a roster gives its groups; a name that comes twice means what came last.
+/// Collects the groups of a roster; the last group of a name wins.
 impl<'a> FromIterator<&'a (String, String)> for Nodegroups {
     fn from_iter<I: IntoIterator<Item = &'a (String, String)>>(groups: I) -> Nodegroups {
         let mut nodegroups = Nodegroups::new();

@@ -11,12 +11,12 @@ impl Pcre {
         Ok(Pcre(Pattern::at_start(pattern, Flags::NONE)?))
     }
 
-    /// As grains and pillar are matched: upper and lower case are the same.
+    /// Compiles a pattern for grains and pillar, which ignores case.
     pub fn ignoring_case(pattern: &str) -> Result<Pcre, Error> {
         Ok(Pcre(Pattern::at_start(pattern, Flags::IGNORE_CASE)?))
     }
 
-    /// A match that takes too many steps is none.
+    /// Whether the pattern matches. A match that takes too many steps counts as none.
     pub fn matches(&self, text: &str) -> bool {
         self.0.matches(text).unwrap_or(false)
     }

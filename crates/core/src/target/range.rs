@@ -1,8 +1,8 @@
-//! Ranges of host names that need no range server: `web[01-10],-web05`.
+//! Ranges of host names that work without a range server: `web[01-10],-web05`.
 
 use super::{Error, pcre::Pcre};
 
-/// How deeply `{a,{b,c}}` may nest.
+/// The depth limit of `{a,{b,c}}`.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(super) struct RangeExpression {
     set: RangeSet,
 }
 
-/// Items in their order; each adds to what came before, takes away from it or keeps what both have.
+/// Items in order; each adds to the set so far, removes from it or intersects with it.
 type RangeSet = Vec<(SetOperation, RangeItem)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ enum RangeItem {
 enum RangePiece {
     Text(String),
     Numbers(Vec<NumberRange>),
-    /// `{a,b}`
+    /// Alternatives: `{a,b}`.
     Choice(Vec<Vec<RangePiece>>),
 }
 
@@ -39,7 +39,7 @@ enum RangePiece {
 struct NumberRange {
     from: u64,
     to: u64,
-    /// Digits of a number written with leading zeros; 0 if it has none.
+    /// The number of digits, if the number has leading zeros; otherwise 0.
     width: usize,
 }
 
@@ -63,7 +63,7 @@ impl RangeExpression {
             let item = match word.strip_prefix('/') {
                 Some(regex) => {
                     let regex = regex.strip_suffix('/').ok_or_else(|| bad(format!("'{word}' isn't closed by '/'")))?;
-                    // Unlike everywhere else it is looked for anywhere in the name.
+                    // Unlike other targets, this one matches anywhere in the name.
                     RangeItem::Regex(Pcre::new(&format!("(?s:.*?)(?:{regex})"))?)
                 }
                 None => RangeItem::Name(pieces(&word, MAX_DEPTH).map_err(bad)?),
@@ -95,7 +95,7 @@ impl RangeItem {
     }
 }
 
-/// Where in `id` the pieces may end, if they begin at one of `starts`.
+/// The positions in `id` where the pieces may end, if they start at one of `starts`.
 fn ends(pieces: &[RangePiece], id: &str, starts: Vec<usize>) -> Vec<usize> {
     pieces.iter().fold(starts, |starts, piece| {
         let mut next: Vec<usize> = match piece {
@@ -125,7 +125,7 @@ fn number_ends(numbers: &[NumberRange], id: &str, at: usize) -> Vec<usize> {
     (1..=digits.min(20)).filter(fits).map(|length| at + length).collect()
 }
 
-/// The words between commas and ampersands that stand outside of brackets.
+/// Splits at commas and ampersands outside of brackets.
 fn split(text: &str) -> Result<Vec<(SetOperation, String)>, String> {
     let mut words = vec![(SetOperation::Add, String::new())];
     let (mut closers, mut in_regex, mut fresh) = (Vec::new(), false, true);
@@ -143,7 +143,7 @@ fn split(text: &str) -> Result<Vec<(SetOperation, String)>, String> {
                 continue;
             }
             '&' if closers.is_empty() => {
-                // `a,&b` and `a&b` are the same.
+                // `a,&b` means the same as `a&b`.
                 if fresh && words.len() > 1 {
                     words[word].0 = SetOperation::Keep;
                 } else {
@@ -193,7 +193,7 @@ fn pieces(word: &str, depth: usize) -> Result<Vec<RangePiece>, String> {
     Ok(pieces)
 }
 
-/// Plain text, in which `web01..10` is a range too.
+/// Parses text outside of brackets, which may also contain a range such as `web01..10`.
 fn push_text(text: &str, pieces: &mut Vec<RangePiece>) -> Result<(), String> {
     let Some((before, after)) = text.split_once("..") else {
         if !text.is_empty() {
@@ -202,7 +202,7 @@ fn push_text(text: &str, pieces: &mut Vec<RangePiece>) -> Result<(), String> {
         return Ok(());
     };
     let start = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    // The name may be repeated: `web01..web10`.
+    // The range may repeat the name: `web01..web10`.
     let (name, from) = before.split_at(start);
     let after = after.strip_prefix(name).unwrap_or(after);
     let end = after.bytes().take_while(u8::is_ascii_digit).count();
@@ -231,7 +231,7 @@ fn closing(text: &str, open: &str) -> Option<usize> {
     None
 }
 
-/// `01-10`, `01..10` or `7`.
+/// Parses `01-10`, `01..10` or `7`.
 fn numbers(text: &str) -> Result<NumberRange, String> {
     let (from, to) = text.split_once("..").or_else(|| text.split_once(['-', ':'])).unwrap_or((text, text));
     bounds(from, to)

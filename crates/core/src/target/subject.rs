@@ -1,4 +1,4 @@
-//! [`Subject`]: a target as an expression sees it.
+//! [`Subject`]: a target, as expressions see it.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ pub trait Subject {
     fn grains(&self) -> &Map;
     fn pillar(&self) -> &Map;
 
-    /// Every address it is known under.
+    /// All its known addresses.
     fn addresses(&self) -> Vec<IpAddr> {
         addresses_in(self.grains())
     }
@@ -43,7 +43,7 @@ pub fn addresses_in(grains: &Map) -> Vec<IpAddr> {
     ["ipv4", "ipv6"].iter().filter_map(|name| grains.get(name)).flat_map(texts).filter_map(address).collect()
 }
 
-/// An address, maybe in brackets, maybe with the interface it belongs to (`fe80::1%eth0`).
+/// Parses an address, possibly in brackets or with its interface (`fe80::1%eth0`).
 pub fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     bare.split_once('%').map_or(bare, |(address, _)| address).parse().ok()
@@ -56,7 +56,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// A target that was never reached is known by what its roster says.
+/// A target that was never reached is matched by its roster entry.
 impl Subject for RosterEntry {
     fn id(&self) -> &str {
         &self.id

@@ -12,7 +12,7 @@ pub(super) enum ConditionTree {
     All(Vec<ConditionTree>),
     /// At least two.
     Any(Vec<ConditionTree>),
-    /// What could not be read, where that is forgiven.
+    /// A malformed target, where that isn't an error.
     Never,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for ConditionTree {
     }
 }
 
-/// A part of something larger, in parentheses where it needs them.
+/// Prints a subtree, in parentheses if needed.
 struct Parenthesized<'a>(&'a ConditionTree);
 
 impl fmt::Display for Parenthesized<'_> {

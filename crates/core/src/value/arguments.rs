@@ -1,13 +1,13 @@
-//! [`ArgumentReader`]: the fields of an argument struct, each read out of a map by its name.
+//! [`ArgumentReader`]: reads the fields of an argument struct from a map by name.
 
 use serde::de::DeserializeOwned;
 
 use super::de::{Error, from_value};
 use super::{Map, Value};
 
-/// Arguments under their names, each of which is taken once.
+/// Named arguments, each of which is taken once.
 ///
-/// Its methods are compiled once for each type of field, not once for each field of each struct: that keeps the agent
+/// Its methods are compiled once for each type of field, not for each field of each struct, which keeps the agent
 /// small.
 pub struct ArgumentReader(Map);
 
@@ -16,7 +16,7 @@ impl ArgumentReader {
         ArgumentReader(arguments)
     }
 
-    /// An argument that must be given.
+    /// Takes a required argument.
     #[inline(never)]
     pub fn required<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, Error> {
         match self.0.take(name) {
@@ -25,13 +25,13 @@ impl ArgumentReader {
         }
     }
 
-    /// An argument, or its type's default if it is not given.
+    /// Takes an argument, or its type's default if it isn't given.
     #[inline(never)]
     pub fn or_default<T: DeserializeOwned + Default>(&mut self, name: &'static str) -> Result<T, Error> {
         Ok(self.optional(name)?.unwrap_or_default())
     }
 
-    /// An argument, if it is given.
+    /// Takes an argument, if it is given.
     #[inline(never)]
     pub fn optional<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<Option<T>, Error> {
         self.0.take(name).map(|value| read(value, name)).transpose()

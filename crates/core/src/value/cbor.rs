@@ -7,13 +7,13 @@ use minicbor::{Decode, Decoder, Encode, Encoder};
 
 use super::{MAX_DEPTH, Map, Value};
 
-/// A value as bytes, for files.
+/// Encodes a value for files.
 pub fn to_cbor(value: &Value) -> Vec<u8> {
     // Writing into memory can't fail.
     minicbor::to_vec(value).unwrap_or_default()
 }
 
-/// What [`to_cbor`] wrote; `None` if it is anything else, or more than that.
+/// Decodes the bytes of [`to_cbor`]; `None` if there is anything else, or more.
 pub fn from_cbor(bytes: &[u8]) -> Option<Value> {
     let mut decoder = Decoder::new(bytes);
     let value = decoder.decode().ok()?;
@@ -26,7 +26,7 @@ impl<C> Encode<C> for Value {
             Value::Null => e.null()?.ok(),
             Value::Bool(flag) => e.bool(*flag)?.ok(),
             Value::Int(number) => e.i64(*number)?.ok(),
-            // Decimal text under the bignum tag: we never calculate with it, only pass it on.
+            // The bignum tag contains decimal text, since we only pass the number on.
             Value::BigInt(digits) => e.tag(IanaTag::PosBignum)?.str(digits)?.ok(),
             Value::Float(number) => e.f64(*number)?.ok(),
             Value::String(text) => e.str(text)?.ok(),
@@ -80,7 +80,7 @@ fn value(d: &mut Decoder<'_>, depth: usize) -> Result<Value, Error> {
         }
         Type::Array => {
             let count = d.array()?.ok_or_else(|| Error::message("a list without a length"))?;
-            // Never trust the claimed length with memory: lists may nest, and each may lie.
+            // Don't allocate by the claimed length: lists may nest, and each may lie.
             let mut items = Vec::with_capacity(count.min(16) as usize);
             for _ in 0..count {
                 items.push(value(d, inner)?);

@@ -1,7 +1,7 @@
 //! Deserializes a [`Value`] into a typed struct: how arguments reach a function.
 //!
-//! Lenient where Salt's users need it: a number or boolean is taken for a text, a single item for
-//! a list, and a number in quotes for a number.
+//! It is lenient for Salt's users: a number or boolean is accepted as text, a single item as a list, and a quoted
+//! number as a number.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use serde::forward_to_deserialize_any;
 use super::fields::FieldNames;
 use super::{Map, Value};
 
-/// A struct's field may be absent only if it is `#[serde(default)]`.
+/// Deserializes a value. A struct's field may only be missing if it is `#[serde(default)]`.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     T::deserialize(value)
 }
@@ -24,19 +24,19 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     text: Box<str>,
-    /// The argument that must be given and is not.
+    /// The required argument that is missing.
     missing: Option<Box<str>>,
 }
 
 impl Error {
-    // Out of line: every reader of every type can fail.
+    // Out of line, since every reader of every type can fail.
     #[cold]
     #[inline(never)]
     fn new(message: fmt::Arguments<'_>) -> Error {
         Error { text: message.to_string().into(), missing: None }
     }
 
-    /// The argument that must be given and is not.
+    /// The required argument that is missing.
     pub fn missing_argument(&self) -> Option<&str> {
         self.missing.as_deref()
     }
@@ -53,7 +53,7 @@ impl Error {
         Error { missing: Some(field.into()), ..Error::new(format_args!("argument '{field}' is missing")) }
     }
 
-    /// The same, with the name of the field whose value it was.
+    /// Adds the name of the field that had the value.
     #[cold]
     #[inline(never)]
     pub(super) fn of(self, field: &str) -> Error {
@@ -75,7 +75,7 @@ impl de::Error for Error {
         Error::new(format_args!("{message}"))
     }
 
-    // What serde does by itself is written once for each place that can fail.
+    // Out of line, since serde's default would be inlined at each place that can fail.
     #[cold]
     #[inline(never)]
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Error {
@@ -101,7 +101,7 @@ impl de::Error for Error {
     }
 }
 
-/// Rust's names of types mean nothing to a user.
+/// Replaces Rust's type names, which mean nothing to a user.
 fn in_words(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     match text.as_str() {
@@ -127,7 +127,7 @@ fn unexpected(value: &Value) -> Unexpected<'_> {
     }
 }
 
-/// Each hint takes only what can fit it: a visitor's other methods then needn't be compiled, which halves
+/// Each method accepts only the values that can fit: the visitor's other methods are then not compiled, which halves
 /// the agent.
 impl<'de> Deserializer<'de> for Value {
     type Error = Error;
@@ -200,7 +200,7 @@ impl<'de> Deserializer<'de> for Value {
         match self {
             Value::Map(map) => {
                 let mut fields = FieldNames::new(fields, map);
-                // By position, which needs far less code than by name.
+                // Reading by position needs far less code than by name.
                 visitor.visit_seq(&mut fields).map_err(|error| fields.explain(error))
             }
             other => Err(Error::mismatch(&other, &visitor)),
@@ -265,7 +265,7 @@ impl<'de> Deserializer<'de> for Value {
     }
 }
 
-/// A number, or one in quotes; else the value comes back.
+/// Converts a number or a quoted number; returns any other value unchanged.
 fn integer(value: Value) -> Result<i64, Value> {
     match &value {
         Value::Int(number) => Ok(*number),
@@ -290,7 +290,7 @@ impl<'de> SeqAccess<'de> for ListItems {
 
 struct MapPairs {
     pairs: std::vec::IntoIter<(Value, Value)>,
-    /// Of the key that was given out last.
+    /// The value of the last returned key.
     value: Value,
 }
 
@@ -308,7 +308,7 @@ impl<'de> MapAccess<'de> for MapPairs {
     }
 }
 
-/// A value arrives as itself: an argument of type `Value` is handed on unchanged.
+/// A value deserializes into itself: an argument of type `Value` is passed on unchanged.
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(Any)
@@ -373,7 +373,7 @@ impl<'de> Visitor<'de> for Any {
         Ok(Value::Bytes(bytes))
     }
 
-    // Only a big integer comes this way (see `deserialize_any`): its digits are a text.
+    // Only a big integer is passed this way (see `deserialize_any`), with its digits as text.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         let digits = String::deserialize(deserializer)?;
         Value::integer(&digits).ok_or_else(|| de::Error::custom("not an integer"))

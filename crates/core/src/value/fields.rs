@@ -6,21 +6,21 @@ use serde::forward_to_deserialize_any;
 use super::de::Error;
 use super::{Map, Value};
 
-/// The names of a struct's fields in their order, which is the order of positional arguments.
+/// The names of a struct's fields in order, which is also the order of positional arguments.
 pub fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut found: &'static [&'static str] = &[];
-    // The field reader always fails; what it was asked for is all we want.
+    // The field reader always fails; only the field names that it records matter.
     let _ = T::deserialize(FieldReader(&mut found));
     found
 }
 
-/// Hands out a value for each field in their order, and for an absent one nothing: serde then takes its default.
+/// Returns a value for each field in order, or nothing for a missing one, for which serde uses the default.
 pub(super) struct FieldNames {
     names: &'static [&'static str],
     map: Map,
-    /// How many fields have been asked for.
+    /// The number of fields requested so far.
     asked: usize,
-    /// The last one was there.
+    /// Whether the map had the last one.
     found: bool,
 }
 
@@ -40,7 +40,7 @@ impl FieldNames {
         value
     }
 
-    /// What serde says of an absent field without a default speaks of lengths, as we go by position.
+    /// Replaces serde's error for a missing field: since fields are read by position, it would be about lengths.
     #[cold]
     #[inline(never)]
     pub fn explain(&self, error: Error) -> Error {
@@ -51,7 +51,7 @@ impl FieldNames {
 impl<'de> SeqAccess<'de> for &mut FieldNames {
     type Error = Error;
 
-    // Once for each type of field, not once for each field of each struct.
+    // Compiled once for each type of field, not for each field of each struct.
     #[inline(never)]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
         let Some(value) = self.next() else { return Ok(None) };
@@ -59,7 +59,7 @@ impl<'de> SeqAccess<'de> for &mut FieldNames {
     }
 }
 
-/// Notes the field names that a struct's `Deserialize` asks for, and stops.
+/// Records the field names that a struct's `Deserialize` requests, and fails.
 struct FieldReader<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for FieldReader<'_> {

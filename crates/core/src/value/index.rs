@@ -1,4 +1,4 @@
-//! [`KeyIndex`]: finds a key in a large map by its hash; small maps are searched one by one.
+//! [`KeyIndex`]: finds a key in a large map by its hash; small maps are searched linearly.
 
 use std::hash::BuildHasher;
 
@@ -7,17 +7,17 @@ use hashbrown::HashTable;
 use super::Value;
 use crate::hash::Hasher;
 
-/// So many keys are looked through one by one: most maps of a state file have a single key.
+/// The largest number of keys without an index: most maps of a state file have a single key.
 pub(crate) const FEW: usize = 8;
 
-/// The positions of keys in a list that the caller owns; `key_at` returns the key at a position.
+/// The positions of keys in the caller's list; `key_at` returns the key at a position.
 #[derive(Clone, Default)]
 pub(crate) struct KeyIndex {
     table: HashTable<usize>,
     hasher: Hasher,
 }
 
-/// A key that is looked for.
+/// A key to look up.
 #[derive(Clone, Copy)]
 pub(crate) enum IndexKey<'a> {
     Text(&'a str),
@@ -25,7 +25,7 @@ pub(crate) enum IndexKey<'a> {
 }
 
 impl KeyIndex {
-    /// Of the keys at 0 to `count`, which must differ.
+    /// Indexes the keys at positions 0 to `count`, which must differ.
     pub fn new<'a>(count: usize, key_at: impl Fn(usize) -> &'a Value) -> KeyIndex {
         let mut index = KeyIndex { table: HashTable::with_capacity(2 * count), hasher: Hasher::default() };
         (0..count).for_each(|place| index.insert(place, &key_at));
@@ -36,20 +36,20 @@ impl KeyIndex {
         self.table.find(self.hash(key), |place| key.is(key_at(*place))).copied()
     }
 
-    /// Notes a key that isn't there yet.
+    /// Adds a new key.
     pub fn insert<'a>(&mut self, place: usize, key_at: impl Fn(usize) -> &'a Value) {
         let hash = self.hash(key_at(place).into());
         let hasher = &self.hasher;
         self.table.insert_unique(hash, place, |place| hash_of(hasher, key_at(*place).into()));
     }
 
-    /// Forgets a key; those behind it move up by one.
+    /// Removes a key; the positions after it decrease by one.
     pub fn remove(&mut self, place: usize, key: &Value) {
         self.forget(place, key);
         self.table.iter_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
     }
 
-    /// Forgets a key; the last one, if that is another, comes to its place.
+    /// Removes a key; the last key, if it is another one, moves to its position.
     pub fn swap_remove(&mut self, place: usize, key: &Value, last: usize, last_key: &Value) {
         self.forget(place, key);
         if let Some(moved) = self.table.find_mut(self.hash(last_key.into()), |other| *other == last) {

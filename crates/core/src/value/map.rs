@@ -5,11 +5,11 @@ use std::fmt;
 use super::Value;
 use super::index::{FEW, IndexKey, KeyIndex};
 
-/// Keeps the order in which keys were first inserted; equal to another map whatever the order.
+/// A map that keeps the order of insertion. The order doesn't matter for equality.
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(Value, Value)>,
-    /// Only in a map of more than a few.
+    /// Only a map with more than a few keys has an index.
     index: Option<Box<KeyIndex>>,
 }
 
@@ -22,7 +22,7 @@ impl Map {
         Map { entries: Vec::with_capacity(entries), index: None }
     }
 
-    /// Of entries whose keys are known to differ.
+    /// Creates a map from entries with distinct keys.
     pub(crate) fn of_distinct(entries: Vec<(Value, Value)>) -> Map {
         let mut map = Map { entries, index: None };
         map.build_index();
@@ -45,7 +45,7 @@ impl Map {
         self.find(key.into()).map(|place| &self.entries[place].1)
     }
 
-    /// The value at a path such as `ip_interfaces:eth0:0`, as [`Value::walk`] finds it.
+    /// The value at a path such as `ip_interfaces:eth0:0`, found like [`Value::walk`] does.
     pub fn walk(&self, path: &str, delimiter: &str) -> Option<&Value> {
         match path.split_once(delimiter) {
             Some((first, rest)) if !delimiter.is_empty() => self.step(first)?.walk(rest, delimiter),
@@ -68,7 +68,7 @@ impl Map {
         self.find(IndexKey::Text(key)).map(|place| &mut self.entries[place].1)
     }
 
-    /// Where a text key stands in the order.
+    /// The position of a text key in the order.
     pub fn position(&self, key: &str) -> Option<usize> {
         self.find(IndexKey::Text(key))
     }
@@ -77,7 +77,7 @@ impl Map {
         self.find(IndexKey::Text(key)).is_some()
     }
 
-    /// Puts a value in; a key that was there keeps its place. Returns what it replaced.
+    /// Inserts a value and returns the previous one. An existing key keeps its position.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         self.put(key.into(), value.into())
     }
@@ -90,7 +90,7 @@ impl Map {
         None
     }
 
-    /// Takes a value out; the others keep their order.
+    /// Removes a value; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let place = self.find(IndexKey::Text(key))?;
         if let Some(index) = &mut self.index {
@@ -99,7 +99,7 @@ impl Map {
         Some(self.entries.remove(place).1)
     }
 
-    /// Takes a value out in constant time: the last one gets its place.
+    /// Removes a value in constant time: the last entry moves to its position.
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
         let place = self.find(IndexKey::Text(key))?;
         if let Some(index) = &mut self.index {
@@ -125,7 +125,7 @@ impl Map {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
-    /// The value under a text key, made if it isn't there.
+    /// The value of a text key; inserts null if the key is missing.
     pub fn entry(&mut self, key: &str) -> &mut Value {
         let place = self.find(IndexKey::Text(key)).unwrap_or_else(|| {
             self.push(key.into(), Value::Null);
@@ -134,7 +134,7 @@ impl Map {
         &mut self.entries[place].1
     }
 
-    /// Sorts by keys as they print.
+    /// Sorts by the printed keys.
     pub fn sort(&mut self) {
         self.entries.sort_by_cached_key(|(key, _)| key.to_string());
         self.build_index();
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// What can be done to a map; keys are few, so that they meet.
+    /// An operation on a map; there are few keys, so that operations collide.
     #[derive(Clone, Debug)]
     enum Action {
         Insert(u8),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     proptest! {
-        /// It does as a map does that always has an index.
+        /// The map behaves like one that always has an index.
         #[test]
         fn it_is_an_ordered_map(actions in prop::collection::vec(action(), 0..200)) {
             let (mut map, mut model) = (Map::new(), IndexMap::<String, Value>::new());

@@ -20,7 +20,7 @@ pub use fields::fields_of;
 pub use map::Map;
 pub use ser::to_value;
 
-/// Data as Salt's users know it: JSON with ordered maps, any scalar as a key, and exact integers.
+/// Data as in Salt: JSON with ordered maps, scalar keys of any type, and exact integers.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     #[default]
@@ -36,11 +36,11 @@ pub enum Value {
     Map(Map),
 }
 
-/// How deeply values may nest, wherever they come from (`docs/security-rules.md#r14`).
+/// The depth limit of values, wherever they come from (`docs/security-rules.md#r14`).
 pub const MAX_DEPTH: usize = 128;
 
 impl Value {
-    /// An integer from decimal digits with an optional sign; `None` if it isn't one.
+    /// Parses decimal digits with an optional sign; `None` if the text isn't an integer.
     pub fn integer(text: &str) -> Option<Value> {
         if let Ok(small) = text.parse::<i64>() {
             return Some(Value::Int(small));
@@ -99,12 +99,12 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// A scalar can be a key of a map.
+    /// Whether the value is a scalar, which can be a map's key.
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Value::List(_) | Value::Map(_))
     }
 
-    /// Python's truth: empty, zero and null are false.
+    /// Python's truth value: empty values, zero and null are false.
     pub fn truth(&self) -> bool {
         match self {
             Value::Null => false,
@@ -119,7 +119,7 @@ impl Value {
         }
     }
 
-    /// What kind of thing it is, in a user's words.
+    /// The kind of value, in words for users.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -133,7 +133,7 @@ impl Value {
         }
     }
 
-    /// Whether Python would say that they are equal: `1`, `1.0` and `True` are one.
+    /// Whether Python considers the values equal: `1`, `1.0` and `True` are.
     pub fn equals(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)),
@@ -142,14 +142,14 @@ impl Value {
             }
             (Value::Float(a), b) | (b, Value::Float(a)) => match b {
                 Value::Float(b) => a == b,
-                // Small enough to be exact as a float; beyond that a float is hardly ever what was meant.
+                // Integers of this size are exact as floats; larger ones are hardly ever meant as floats.
                 b => b.whole().is_some_and(|b| b.unsigned_abs() < 1 << 53 && *a == b as f64),
             },
             (a, b) => a == b || a.whole().is_some_and(|a| b.whole() == Some(a)),
         }
     }
 
-    /// The number that Python takes a boolean or an integer for.
+    /// The integer that Python uses for a boolean or an integer.
     fn whole(&self) -> Option<i64> {
         match self {
             Value::Bool(flag) => Some(i64::from(*flag)),
@@ -157,10 +157,10 @@ impl Value {
         }
     }
 
-    /// Walks a path such as `ip_interfaces:eth0:0` through maps and lists, as Salt's `traverse` does.
+    /// Follows a path such as `ip_interfaces:eth0:0` through maps and lists, like Salt's `traverse`.
     ///
-    /// A step into a list is looked for in the list's maps, or else is a number; a key of a map that
-    /// isn't there as a text may be there as what YAML makes of it.
+    /// In a list, a step is a key of one of its maps, or else an index. A map's key is looked up as text, and then as
+    /// the value that YAML reads from it.
     pub fn walk(&self, path: &str, delimiter: &str) -> Option<&Value> {
         match delimiter {
             "" => self.step(path),
@@ -175,7 +175,7 @@ impl Value {
                 let mut maps = items.iter().filter_map(Value::as_map);
                 match key.trim().parse::<i64>() {
                     Ok(index) => maps.find_map(|map| map.get_value(&Value::Int(index))).or_else(|| {
-                        // Python counts from the end, too.
+                        // As in Python, a negative index counts from the end.
                         let from_end = usize::try_from(index.unsigned_abs()).ok()?;
                         let index = if index < 0 { items.len().checked_sub(from_end)? } else { from_end };
                         items.get(index)
@@ -210,7 +210,7 @@ impl Eq for Value {}
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            // A text's hash must be that of the bare `str`: maps are looked up by `&str`.
+            // A text must hash like a bare `str`, since maps are searched by `&str`.
             Value::String(text) => text.as_str().hash(state),
             Value::Null => 0u8.hash(state),
             Value::Bool(flag) => (1u8, flag).hash(state),
@@ -220,7 +220,7 @@ impl Hash for Value {
             Value::Float(number) => (4u8, number.to_bits()).hash(state),
             Value::Bytes(bytes) => (5u8, bytes).hash(state),
             Value::List(items) => (6u8, items).hash(state),
-            // Equal maps may differ in order, so only what order can't change is hashed.
+            // Equal maps may differ in order, so the hash must not depend on it.
             Value::Map(map) => (7u8, map.len()).hash(state),
         }
     }

@@ -1,4 +1,4 @@
-//! Prints a value as Python's `str()` does, which is what Salt's users see.
+//! Prints a value like Python's `str()`, as Salt's users see it.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Python's `repr()`.
+/// Prints like Python's `repr()`.
 struct Repr<'a>(&'a Value);
 
 impl fmt::Display for Repr<'_> {
@@ -51,7 +51,7 @@ impl fmt::Display for Repr<'_> {
     }
 }
 
-/// Python's shortest form of a float: `1.0`, `1e+16`, `inf`.
+/// Formats a float as Python's shortest form: `1.0`, `1e+16`, `inf`.
 fn float(number: f64) -> String {
     if number.is_nan() {
         return "nan".into();

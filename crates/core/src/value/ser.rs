@@ -6,8 +6,8 @@ use serde::ser::{self, Serialize, Serializer};
 
 use super::{Map, Value};
 
-/// Fails only if a type's own `Serialize` does, or on a map whose key is no scalar.
-// Once for each type: inlined, it would be there once for each function that gives it.
+/// Converts data to a value. Fails only if a type's own `Serialize` fails, or if a map's key isn't a scalar.
+// Not inlined, so that it is compiled once for each type, not for each function that returns it.
 #[inline(never)]
 pub fn to_value<T: Serialize + ?Sized>(data: &T) -> Result<Value, Error> {
     data.serialize(ToValue)
@@ -31,7 +31,7 @@ impl ser::Error for Error {
     }
 }
 
-/// Natural form, for JSON, YAML and typed structs. Big integers become a text where a format has none.
+/// Serializes to the natural form, for JSON, YAML and typed structs. A big integer becomes text.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -249,7 +249,7 @@ impl ser::SerializeStruct for MapSerializer {
     }
 }
 
-/// The unnamed fields of an enum's variant, under its name.
+/// Serializes the unnamed fields of an enum's variant, under its name.
 struct VariantListSerializer {
     name: &'static str,
     items: ListSerializer,
@@ -266,7 +266,7 @@ impl ser::SerializeTupleVariant for VariantListSerializer {
     }
 }
 
-/// The named fields of an enum's variant, under its name.
+/// Serializes the named fields of an enum's variant, under its name.
 struct VariantMapSerializer {
     name: &'static str,
     fields: MapSerializer,

@@ -1,9 +1,9 @@
-//! YAML in block style, as Salt's `--out yaml` prints it.
+//! Writes YAML in block style, as Salt's `--out yaml` does.
 
 use super::scalar;
 use crate::value::Value;
 
-/// Ends with a newline. Reading it again gives the same value.
+/// Writes a value, with a final newline. Parsing the text yields the same value.
 pub fn emit(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -24,7 +24,7 @@ fn block(value: &Value, indent: usize, out: &mut String) {
                 out.push_str(&" ".repeat(indent));
                 let start = out.len();
                 self::key(key, out);
-                // As PyYAML does it; a parser must take no key over 1024 characters in this form.
+                // As in PyYAML. A parser need not accept a key of more than 1024 characters without a question mark.
                 if out.len() - start >= 128 {
                     out.insert_str(start, "? ");
                     out.push('\n');
@@ -53,7 +53,7 @@ fn block(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// `- a: 1`, the first line of the inner block behind the dash.
+/// Writes an inner block such as `- a: 1`, starting on the line of the dash.
 fn compact(item: &Value, indent: usize, out: &mut String) {
     let mut inner = String::new();
     block(item, indent + 2, &mut inner);
@@ -69,7 +69,7 @@ fn child(value: &Value, indent: usize, out: &mut String) {
         }
         Value::List(items) if !items.is_empty() => {
             out.push('\n');
-            // PyYAML's block style: a list in a map is not indented further.
+            // As in PyYAML's block style, a list in a map isn't indented further.
             block(value, indent, out);
         }
         other => {
@@ -80,7 +80,7 @@ fn child(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// A key must stand on one line.
+/// Writes a key on one line.
 fn key(key: &Value, out: &mut String) {
     match key {
         Value::String(text) if text.contains('\n') => double_quoted(text, out),
@@ -102,7 +102,7 @@ fn inline(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// `1e+16` would read as a string again: the mantissa needs a dot.
+/// Adds a dot to the mantissa, since `1e+16` would be read as a string.
 fn with_dot(text: &str) -> String {
     match text.split_once('e') {
         Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0e{exponent}"),

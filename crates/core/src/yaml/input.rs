@@ -1,12 +1,12 @@
-//! [`ParserInput`]: the YAML parser's input. Like the parser's own one, except for the size of its look-ahead buffer.
+//! [`ParserInput`]: the YAML parser's own input, but with another size of the look-ahead buffer.
 
 use saphyr_parser::input::SkipTabs;
 use saphyr_parser::{Input, StrInput};
 
 pub(super) struct ParserInput<'a>(StrInput<'a>);
 
-/// The parser makes room for so many characters before each word of a scalar. It starts with room for 32, so this much
-/// is there already; its own reader's 128 would move every scalar, and that was a tenth of all time.
+/// The parser reserves this many characters before each word of a scalar. It starts with a capacity of 32, which
+/// already includes them. The 128 of its own input would reallocate every scalar, which took a tenth of the time.
 const WORD: usize = 31;
 
 impl<'a> ParserInput<'a> {
@@ -15,7 +15,7 @@ impl<'a> ParserInput<'a> {
     }
 }
 
-/// The rest is the parser's own.
+/// Forwards the other methods to the parser's own input.
 macro_rules! forward {
     ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $output:ty;)+) => {
         $(
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// Indents, words and scalars around and beyond [`WORD`] are read as the parser's own reader reads them.
+    /// Indents, words and scalars of lengths around [`WORD`] are read as by the parser's own input.
     #[test]
     fn it_reads_as_the_parsers_own_reader() {
         for length in (0..80).chain([126, 127, 128, 129, 300]) {
@@ -99,7 +99,7 @@ mod tests {
                 format!("- '{word}\n  {indent}{word}'\n- \"{word} \\n {word}\"\n-{indent} [{word}, {word} ]\n"),
                 format!("a: |2\n {indent} x"),
             ] {
-                // After a mistake the parser repeats it for ever.
+                // After an error the parser repeats it endlessly.
                 let ours: Vec<_> =
                     Parser::new(ParserInput::new(&text)).take(50).map(|event| format!("{event:?}")).collect();
                 let theirs: Vec<_> = Parser::new_from_str(&text).take(50).map(|event| format!("{event:?}")).collect();

@@ -9,10 +9,10 @@ use super::{Error, ErrorCause, Node, NodeContent, NodePosition, outdent, scalar}
 use crate::value::index::{FEW, KeyIndex};
 use crate::value::{MAX_DEPTH, Value};
 
-/// How many nodes a document may have once its aliases are expanded (`docs/security-rules.md#r14`).
+/// The limit of nodes in a document after its aliases are expanded (`docs/security-rules.md#r14`).
 const MAX_NODES: usize = 2_000_000;
 
-/// Reads one document; an empty text is null.
+/// Parses one document; an empty text is null.
 pub fn load(text: &str) -> Result<Node, Error> {
     if let Some(error) = tab_indentation(text) {
         return Err(error);
@@ -84,7 +84,7 @@ impl<'a> NodeLoader<'a> {
             }
             Event::SequenceStart(anchor, tag) => {
                 check_tag(tag.as_deref(), "seq", place)?;
-                // Most lists of requisites have one entry, and a list that grows by itself has room for four.
+                // Most lists of requisites have one entry, but a growing list would start with a capacity of four.
                 let mut items = Vec::with_capacity(1);
                 loop {
                     let (event, span) = self.event()?;
@@ -152,7 +152,7 @@ impl<'a> NodeLoader<'a> {
         if merged.is_empty() {
             return Ok(own.pairs);
         }
-        // Two merged maps that share a key are a conflict in Salt, unless the map itself has the key.
+        // In Salt, two merged maps that share a key are a conflict, unless the map itself has the key.
         let mut from_merges = HashSet::new();
         merged.retain(|(key, _)| key.scalar().is_some_and(|name| !own.has(name)));
         for (key, _) in &merged {
@@ -166,12 +166,12 @@ impl<'a> NodeLoader<'a> {
     }
 }
 
-/// What a map says itself, without what it merges.
+/// The entries of a map without the merged ones.
 struct OwnPairs {
     pairs: Vec<(Node, Node)>,
-    /// Only if there are more than a few.
+    /// Only present with more than a few entries.
     index: Option<KeyIndex>,
-    /// Those of its keys that are numbers or booleans.
+    /// The keys that are numbers or booleans.
     numbers: HashSet<Value>,
 }
 
@@ -204,7 +204,7 @@ fn name_at(pairs: &[(Node, Node)], place: usize) -> &Value {
     pairs[place].0.scalar().unwrap_or(&Value::Null)
 }
 
-/// Keys that are one in Python: `1`, `1.0` and `true`.
+/// Normalizes keys that are equal in Python: `1`, `1.0` and `true`.
 #[allow(clippy::cast_possible_truncation, clippy::float_cmp, reason = "only whole numbers that fit are taken")]
 fn same_key(name: &Value) -> Value {
     match name {
@@ -218,7 +218,7 @@ fn merge(value: Node, place: NodePosition, merged: &mut Vec<(Node, Node)>) -> Re
     match value.content {
         NodeContent::Map(pairs) => merged.extend(pairs),
         NodeContent::List(items) => {
-            // The first of a list wins in YAML, so it must come last here.
+            // In YAML, the first map of the list has precedence, so it must come last here.
             for item in items.into_iter().rev() {
                 match item.content {
                     NodeContent::Map(pairs) => merged.extend(pairs),
@@ -267,7 +267,7 @@ fn conflict(name: &Value, place: NodePosition) -> Error {
     Error { kind: ErrorCause::DuplicateKey, message: format!("found conflicting ID '{name}'"), place }
 }
 
-/// The parser accepts some tabs that PyYAML refuses; a user wants to hear of them plainly.
+/// Finds tabs that the parser accepts and PyYAML refuses, to report them clearly.
 fn tab_indentation(text: &str) -> Option<Error> {
     let (index, line) = text.lines().enumerate().find(|(_, line)| {
         let content = line.trim_start_matches(' ');
@@ -276,7 +276,7 @@ fn tab_indentation(text: &str) -> Option<Error> {
             && !content.trim_start().starts_with(['#', '{', '}', '[', ']', '"'])
     })?;
     let column = line.find('\t').unwrap_or(0) + 1;
-    // Inside a block scalar or a flow collection a tab may be content: let the parser judge those.
+    // Inside a block scalar or a flow collection, a tab may be content: the parser decides.
     let inside =
         text.lines().take(index).any(|line| line.trim_end().ends_with(['|', '>', '-', '+', '{', '[', ',', '"', '\'']));
     (!inside)
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(read(r#"{"a": "b", "c": [1.5, null]}"#), r#"{"a":"b","c":[1.5,null]}"#);
     }
 
-    /// As PyYAML: inside of brackets and quotes it doesn't matter where a line begins.
+    /// As in PyYAML, indentation doesn't matter inside brackets and quotes.
     #[test]
     fn indentation_ends_in_brackets_and_quotes() {
         let cases = [

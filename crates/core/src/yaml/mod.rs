@@ -1,7 +1,7 @@
-//! YAML as Salt reads it, with the position of every node.
+//! Parses YAML as Salt does, with the position of every node.
 //!
-//! The parser crate gives events; [`scalar`] decides what a plain scalar means, since Salt's rules
-//! are neither YAML 1.1's nor 1.2's.
+//! The parser crate emits events; [`scalar`] resolves plain scalars, since Salt's rules are neither YAML 1.1's nor
+//! 1.2's.
 
 mod dump;
 mod emit;
@@ -17,12 +17,12 @@ pub use emit::emit;
 pub use load::load;
 pub use scalar::resolve;
 
-/// Reads one document; an empty text is null.
+/// Parses one document; an empty text is null.
 pub fn parse(text: &str) -> Result<Value, Error> {
     load(text).map(Node::into_value)
 }
 
-/// A value that knows where it was written.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub place: NodePosition,
@@ -33,23 +33,23 @@ pub struct Node {
 pub enum NodeContent {
     Scalar(Value),
     List(Vec<Node>),
-    /// In written order; keys are scalars and differ.
+    /// In the order of the text; keys are scalars and distinct.
     Map(Vec<(Node, Node)>),
 }
 
-/// A place in a text; both count from 1.
+/// A position in a text; both numbers count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePosition {
     pub line: usize,
     pub column: usize,
 }
 
-/// Errors that callers tell apart.
+/// The causes that callers distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause {
-    /// What the parser refuses, an unknown tag or a limit.
+    /// A syntax error, an unknown tag or a limit.
     Other,
-    /// Two keys of a map are the same.
+    /// Two keys of a map are equal.
     DuplicateKey,
     /// A list or a map as a key.
     UnhashableKey,
@@ -104,7 +104,7 @@ impl Node {
         self.scalar().is_some_and(Value::is_null)
     }
 
-    /// What kind of thing it is, in a user's words.
+    /// The kind of value, in words for users.
     pub fn kind(&self) -> &'static str {
         match &self.content {
             NodeContent::Scalar(value) => value.kind(),

@@ -1,13 +1,13 @@
-//! Indents lines inside brackets and quotes that PyYAML accepts and the parser does not.
+//! Indents lines inside brackets and quotes that PyYAML accepts and our parser doesn't.
 //!
-//! Salt's parser lets them begin anywhere, and its `yaml` filter makes such lines where it folds a
-//! long map. They are moved to the right, which changes nothing else, and the text is read again.
+//! Salt's parser accepts any indentation there, and its `yaml` filter writes such lines when it folds a long map. They
+//! are indented, which changes nothing else, and the text is parsed again.
 
 use std::collections::HashMap;
 
 use super::{Error, Node, NodeContent};
 
-/// How far lines were moved; lines count from 1.
+/// By how many columns lines were moved; lines count from 1.
 pub(super) type Shifts = HashMap<usize, usize>;
 
 const IN_QUOTES: &str = "invalid indentation in quoted scalar";
@@ -16,22 +16,23 @@ pub(super) fn is_cause(error: &Error) -> bool {
     error.message.starts_with("invalid indentation") && !error.message.ends_with("for anchor")
 }
 
-/// The text with such lines moved, if there is a way; `fault` says why a text can't be read.
+/// Returns the text with such lines moved, if that helps. `fault` parses a text and returns the error.
 pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option<Error>) -> Option<(String, Shifts)> {
-    /// Each reads the whole text again.
+    /// Each try parses the whole text again.
     const TRIES: usize = 50;
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let mut shifts = Shifts::new();
     let mut error = first.clone();
     for _ in 0..TRIES {
-        // Where quotes begin is known, where brackets do not: there the place is that of the line that is too far left.
+        // The error's position is the start of a quoted text, but in brackets it is the line with too little
+        // indentation.
         let (from, state) = if error.message == IN_QUOTES {
             let line = error.place.line.checked_sub(1)?;
             let start: String = lines.get(line)?.chars().skip(error.place.column - 1).collect();
             (line + 1, OutdentState::default().after(&start))
         } else {
             let line = error.place.line.checked_sub(1)?;
-            // Not for ever back: that would be quadratic.
+            // The search is limited, since it would otherwise be quadratic.
             let earliest = line.saturating_sub(1000);
             (line, (earliest..line).rev().find_map(|start| opened(&lines[start..line]))?)
         };
@@ -54,7 +55,7 @@ pub(super) fn repaired(text: &str, first: &Error, fault: impl Fn(&str) -> Option
     None
 }
 
-/// What is open at the end of some lines, if anything is and nothing was closed that they don't open.
+/// The state after some lines, if brackets or quotes are open and no bracket was closed that was opened before.
 fn opened(lines: &[String]) -> Option<OutdentState> {
     let mut state = OutdentState::default();
     for line in lines {
@@ -66,7 +67,7 @@ fn opened(lines: &[String]) -> Option<OutdentState> {
     state.is_open().then_some(state)
 }
 
-/// The first line that doesn't begin inside of what is open any more.
+/// The first line that starts outside of the open brackets and quotes.
 fn end(lines: &[String], from: usize, mut state: OutdentState) -> Option<usize> {
     for (index, line) in lines.iter().enumerate().skip(from) {
         if !state.is_open() {
@@ -77,7 +78,7 @@ fn end(lines: &[String], from: usize, mut state: OutdentState) -> Option<usize> 
     (!state.is_open()).then_some(lines.len())
 }
 
-/// What is open at a place.
+/// The open brackets and quotes at a position.
 #[derive(Clone, Copy, Default)]
 struct OutdentState {
     depth: i32,
@@ -98,14 +99,14 @@ impl OutdentState {
                 (Some('\''), '\'') if characters.peek() == Some(&'\'') => drop(characters.next()),
                 (Some(quote), c) if c == quote => self.quote = None,
                 (Some(_), _) => {}
-                // In the middle of a word it is a letter like others.
+                // Within a word, a quote is an ordinary character.
                 (None, '"' | '\'') if before.is_whitespace() || "[{,:-!".contains(before) => self.quote = Some(c),
                 (None, '#') if before.is_whitespace() => break,
                 (None, '[' | '{') => self.depth += 1,
                 (None, ']' | '}') => {
                     self.depth -= 1;
                     if self.depth == 0 {
-                        // What comes behind is none of our concern.
+                        // Text after the outermost bracket doesn't matter.
                         return self;
                     }
                 }
@@ -117,7 +118,7 @@ impl OutdentState {
     }
 }
 
-/// Columns as they were written.
+/// Restores the original columns.
 pub(super) fn original_places(node: &mut Node, shifts: &Shifts) {
     if let Some(by) = shifts.get(&node.place.line) {
         node.place.column = node.place.column.saturating_sub(*by).max(1);

@@ -2,7 +2,7 @@
 
 use crate::value::Value;
 
-/// Resolves a scalar that stands without quotes and without a tag.
+/// Resolves a scalar without quotes and without a tag.
 pub fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
@@ -38,11 +38,11 @@ fn integer(text: &str) -> Option<Value> {
         return None;
     }
     if digits.starts_with('0') && digits.len() > 1 {
-        // YAML 1.1 would read octal, and only such digits make an integer at all.
+        // YAML 1.1 reads this as octal, so other digits don't make an integer.
         if !clean.bytes().all(|b| b.is_ascii_digit() && b < b'8') {
             return None;
         }
-        // Salt drops the leading zeros instead, but its rule misses the sign: `-0755` is octal.
+        // Salt drops the leading zeros instead, but not after a sign: `-0755` is octal.
         if text.starts_with(['-', '+']) {
             return number(radix(&clean, 8)?, negative);
         }
@@ -59,7 +59,7 @@ fn radix(digits: &str, radix: u32) -> Option<u128> {
     u128::from_str_radix(&clean, radix).ok().filter(|_| !clean.starts_with('+'))
 }
 
-/// `12:30` is 750: base sixty, every part after the first below sixty.
+/// Parses base sixty: `12:30` is 750. Every part after the first must be below sixty.
 fn sexagesimal(text: &str) -> Option<u128> {
     let mut parts = text.split(':');
     let first = parts.next()?;
@@ -74,7 +74,7 @@ fn sexagesimal(text: &str) -> Option<u128> {
     Some(total)
 }
 
-/// A float needs a dot, and its exponent a sign; `.5` is one, `-.5` is not.
+/// Parses a float. It needs a dot, and its exponent a sign; `.5` is a float, `-.5` isn't.
 fn float(text: &str) -> Option<Value> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
@@ -104,7 +104,7 @@ fn float(text: &str) -> Option<Value> {
     text.replace('_', "").parse().ok().map(Value::Float)
 }
 
-/// `1:30.5` is 90.5.
+/// Parses a float in base sixty: `1:30.5` is 90.5.
 fn sexagesimal_float(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.')?;
     let clean: String = fraction.chars().filter(|c| *c != '_').collect();

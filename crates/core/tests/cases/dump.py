@@ -41,7 +41,7 @@ def cases():
 recorded = []
 for data, options in cases():
     text = yaml.dump(data, Dumper=yaml.CSafeDumper, **{"default_flow_style": None, **options})
-    # Equal objects that are one object get anchors; ours are never one.
+    # PyYAML writes an anchor for an object that occurs twice; our values are never shared.
     data = json.loads(json.dumps(data))
     text = yaml.dump(data, Dumper=yaml.CSafeDumper, **{"default_flow_style": None, **options})
     if "&id0" in text:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes patterns.json: random patterns and texts, and what Python's re.match and fnmatch make of them."""
+"""Writes patterns.json: random patterns and texts, with the results of Python's re.match and fnmatch."""
 import fnmatch
 import json
 import pathlib
@@ -33,7 +33,7 @@ def regex(depth=2):
     parts = []
     for _ in range(random.randint(1, 4)):
         part = atom(depth)
-        # The engine can't repeat what looks ahead; nobody needs it to.
+        # The engine can't repeat a lookahead, which nobody needs.
         if random.random() < 0.3 and not part.startswith(("(?=", "(?!")):
             part += random.choice(["*", "+", "?", "*?", "+?", "{2}", "{1,2}", "{,2}", "{1,}", "*+"])
         parts.append(part)
@@ -54,7 +54,7 @@ while len(out["regex"]) < 900:
     texts = [text() for _ in range(12)]
     yes = [t for t in texts if compiled.match(t)]
     no = [t for t in texts if not compiled.match(t)]
-    # Both answers, where there are both.
+    # Both results, if there are both.
     out["regex"] += [[pattern, t, True] for t in yes[:1]] + [[pattern, t, False] for t in no[:1]]
 while len(out["glob"]) < 400:
     pattern = "".join(random.choice("ab1*?[]!-^") for _ in range(random.randint(0, 7)))

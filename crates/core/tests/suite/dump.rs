@@ -1,4 +1,4 @@
-//! YAML is written letter by letter as PyYAML writes it: `tests/cases/dump.json`, recorded by `dump.py`.
+//! YAML is written exactly as PyYAML writes it: `tests/cases/dump.json`, recorded by `dump.py`.
 
 use rocksalt_core::yaml::{DumpOptions, dump};
 use rocksalt_core::{Map, Value, json, yaml};

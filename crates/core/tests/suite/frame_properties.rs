@@ -1,4 +1,4 @@
-//! What must hold of the frame codec, whatever is sent.
+//! Properties of the frame codec that hold for any input.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ proptest! {
         while let Ok(Some(_)) = decoder.next_frame() {}
     }
 
-    /// A flipped byte gives another message or an error, never a panic; what decodes can be encoded.
+    /// A flipped byte yields another message or an error, never a panic; whatever decodes can be encoded again.
     #[test]
     fn a_damaged_frame_is_survived(frame in frame(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = bytes_of(&[frame]);
@@ -181,7 +181,7 @@ proptest! {
 
 #[test]
 fn a_claimed_length_takes_no_memory() {
-    // A list in a list …, each of which claims to have four thousand million members.
+    // Nested lists, each of which claims to have four billion members.
     let mut body = vec![0x82, 0x07, 0x81, 0x82, 0x00, 0x81];
     for _ in 0..100 {
         body.extend([0x9a, 0xff, 0xff, 0xff, 0xff]);

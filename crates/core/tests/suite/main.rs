@@ -1,4 +1,4 @@
-//! The tests of the core that see only what others see, in one binary.
+//! Tests of core's public interface, in one binary.
 
 mod dump;
 mod frame_properties;

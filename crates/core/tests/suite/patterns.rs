@@ -1,4 +1,4 @@
-//! Runs `cases/patterns.json`: globs and regular expressions, as Python answered.
+//! Runs `cases/patterns.json`: globs and regular expressions with Python's results.
 
 use rocksalt_core::json;
 use rocksalt_core::pattern::glob;

@@ -1,4 +1,4 @@
-//! Runs `cases/target/*.json`: what matches, as recorded from Salt.
+//! Runs `cases/target/*.json`: matches recorded from Salt.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn targets_match_as_salts_do() {
             if forgiving.matches(&machine) != expected {
                 failures.push(format!("{}: {} '{target}' should give {expected}", path.display(), kind.name()));
             }
-            // Who is told of no error must get the same answer.
+            // A parse that reports errors must have the same result.
             if let Ok(strict) = TargetExpression::parse(kind, target, delimiter, &nodegroups)
                 && strict.matches(&machine) != expected
             {
@@ -70,7 +70,7 @@ fn targets_match_as_salts_do() {
     assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Salt leaves out what isn't a text or a list.
+/// Salt skips an entry that isn't a text or a list.
 fn forgiving_nodegroups(value: &Value) -> Nodegroups {
     let map = value.as_map().expect("a map");
     let usable = map.iter().filter(|(_, group)| matches!(group, Value::String(_) | Value::List(_)));

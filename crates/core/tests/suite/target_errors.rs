@@ -1,4 +1,4 @@
-//! Runs `cases/target-errors.txt`: what a user is told.
+//! Runs `cases/target-errors.txt`: the messages for users.
 
 use std::error::Error;
 

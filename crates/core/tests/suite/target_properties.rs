@@ -1,4 +1,4 @@
-//! What must hold of every target, whatever its text.
+//! Properties of target expressions that hold for any text.
 
 use proptest::prelude::*;
 use rocksalt_core::pattern::glob;
@@ -89,7 +89,7 @@ proptest! {
 
     #[test]
     fn a_nodegroup_is_its_expression_in_parentheses(x in expression(), y in condition(), id in "[ab1]{1,4}") {
-        // Words without operators are ids in a nodegroup; parentheses make it an expression.
+        // In a nodegroup, words without operators are ids; parentheses make it an expression.
         let mut nodegroups = Nodegroups::new();
         nodegroups.insert("g", &format!("( {x} )"));
         for (with, without) in [("not N@g".to_owned(), format!("not ( {x} )")), (format!("{y} and N@g"), format!("{y} and ( {x} )"))] {

@@ -11,13 +11,13 @@ use crate::scope::{Blocks, Root, Scope};
 use crate::symbol::Symbol;
 use crate::value::{MissingName, PythonObject, Value, quoted};
 
-/// A template's own blocks.
+/// The blocks that a template itself defines.
 pub fn of_template(template: &Rc<ParsedTemplate>) -> Blocks {
     template.blocks.iter().map(|block| (block.symbol, vec![(Rc::clone(template), Rc::clone(block))])).collect()
 }
 
 impl Scope<'_> {
-    /// Runs the whole template, then those that it extends.
+    /// Runs the whole template, then the templates that it extends.
     pub(crate) fn run(&self, output: &mut RenderOutput) -> Result<()> {
         let mut scope = self.clone();
         loop {
@@ -46,7 +46,7 @@ impl Scope<'_> {
         }
         let value = self.eval(template)?;
         let parent = self.template(&value).map_err(|error| self.explained(error, template))?;
-        // Templates that extend each other in a circle would never end.
+        // Templates that extend each other in a cycle would never end.
         let mut chain = 0;
         for blocks in self.root.blocks.borrow().values() {
             chain = chain.max(blocks.len());
@@ -68,7 +68,7 @@ impl Scope<'_> {
         self.run_block(block.symbol, 0, around, output)
     }
 
-    /// The block's version with this many overrides above it.
+    /// Runs the version of the block that has `level` overrides above it.
     fn run_block(
         &self,
         symbol: Symbol,
@@ -100,7 +100,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// What the name `self` gives.
+    /// The value of the name `self`.
     pub(crate) fn self_reference(&self) -> Value {
         Value::object(SelfReference { root: Rc::clone(&self.root) })
     }
@@ -160,7 +160,7 @@ impl PythonObject for BlockReference {
     }
 }
 
-/// The template itself, whose attributes are its blocks.
+/// The template as `self`: its attributes are its blocks.
 struct SelfReference {
     root: Rc<Root>,
 }

@@ -1,4 +1,4 @@
-//! The value of an expression.
+//! Evaluates expressions.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::symbol::Symbol;
 use crate::value::{Dict, MissingName, Slice, UndefinedKind, Value, arithmetic};
 
 impl Scope<'_> {
-    /// Errors get the place of the innermost expression that failed.
+    /// Evaluates an expression. An error gets the place of the innermost expression that failed.
     pub(crate) fn eval(&self, expression: &Expression) -> Result<Value> {
         match &expression.kind {
             ExpressionKind::Constant(value) => Ok(value.clone()),
@@ -31,12 +31,12 @@ impl Scope<'_> {
         place::locate(error, &self.root.template.name, &self.root.template.source, span)
     }
 
-    /// The truth of an expression, which an undefined one may not have.
+    /// Evaluates a condition; fails for a strict undefined.
     pub(crate) fn eval_truth(&self, expression: &Expression) -> Result<bool> {
         self.eval(expression)?.truth().map_err(|error| self.explained(error, expression))
     }
 
-    /// Gives an error about an undefined name the nearest name that is defined.
+    /// Adds the nearest defined name as a hint to an error about an undefined name.
     #[cold]
     pub(crate) fn explained(&self, mut error: Error, expression: &Expression) -> Error {
         if error.hint.is_none()
@@ -98,7 +98,7 @@ impl Scope<'_> {
             ExpressionKind::Binary(operator, pair) => {
                 let (left, right) = (self.eval(&pair.0)?, self.eval(&pair.1)?);
                 self.defined(&left, &pair.0)?;
-                // A text is formatted with whatever comes.
+                // String formatting accepts undefined operands.
                 if !matches!((operator, &left), (Operator::Modulo, Value::String(_))) {
                     self.defined(&right, &pair.1)?;
                 }
@@ -120,7 +120,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Lenient whatever the options: that is Jinja's way.
+    /// The value of a false `x if y` without `else`. As in Jinja it is lenient, whatever the options say.
     #[cold]
     fn no_else(&self, expression: &Expression) -> Value {
         let template = &self.root.template;
@@ -176,7 +176,7 @@ impl Scope<'_> {
             object.slice(&Slice { start, stop, step })
         };
         match cut() {
-            // What can't be cut has no such part: Jinja swallows the TypeError.
+            // Jinja turns the TypeError of a value that can't be sliced into an undefined value.
             Err(error) if error.exception == "TypeError" => {
                 let parts = bounds.iter().map(Value::repr).collect::<Result<Vec<_>>>()?;
                 Ok(self.undefined(format!("{} object has no element slice({})", object.type_name(), parts.join(", "))))
@@ -198,7 +198,7 @@ impl Scope<'_> {
         Ok(if safe { Value::safe(text) } else { text.into() })
     }
 
-    /// The first value that decides, as Python has it: `until` is true for `or`.
+    /// Evaluates `and` or `or`: the first value that decides, as in Python. `until` is true for `or`.
     fn logic(&self, parts: &[Expression], until: bool) -> Result<Value> {
         let mut value = Value::None;
         for (index, part) in parts.iter().enumerate() {
@@ -275,7 +275,7 @@ impl Scope<'_> {
         self.call_with(call, |arguments| arguments)
     }
 
-    /// A call whose arguments are changed before; a call block adds its caller.
+    /// Makes a call after `change` has changed the arguments; a call block adds its caller.
     pub(crate) fn call_with(
         &self,
         call: &CallExpression,
@@ -283,7 +283,7 @@ impl Scope<'_> {
     ) -> Result<Value> {
         if let ExpressionKind::Attribute(object, name) = &call.callee.kind {
             let value = self.eval(object)?;
-            // Methods are called right away: to make a value of them first would cost more than the call.
+            // Methods are called directly: building a bound method would cost more than the call.
             match &value {
                 Value::Object(own) => {
                     let arguments = change(self.arguments(&call.arguments)?).named(Rc::clone(name));
@@ -330,7 +330,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A filter's error about its undefined value points to that value.
+    /// If a filter fails because its input is undefined, the error points to the input.
     #[cold]
     fn explained_name(&self, error: Error, expression: &Expression) -> Error {
         match (error.kind, &expression.kind) {

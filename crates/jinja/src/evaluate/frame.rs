@@ -25,7 +25,7 @@ struct FrameVariables {
 struct Variable {
     symbol: Symbol,
     value: Value,
-    /// Whether it is part of the module when the template is imported.
+    /// Whether the variable is part of the module when the template is imported.
     exported: bool,
 }
 
@@ -34,7 +34,7 @@ impl ScopeFrame {
         Rc::new(ScopeFrame { variables: RefCell::default(), parent })
     }
 
-    /// The variable here or in a frame around.
+    /// Finds a variable in this frame or an enclosing one.
     pub fn get(&self, symbol: Symbol) -> Option<Value> {
         let mut frame = self;
         loop {
@@ -54,7 +54,7 @@ impl ScopeFrame {
         self.put(symbol, value, true);
     }
 
-    /// Sets what isn't part of the module.
+    /// Sets a variable that isn't part of the module.
     pub fn set_private(&self, symbol: Symbol, value: Value) {
         self.put(symbol, value, false);
     }
@@ -79,18 +79,18 @@ impl ScopeFrame {
                 return;
             }
         };
-        // A value may be long in going, and must not find the frame borrowed.
+        // Dropping a value may run long and reenter this frame, so the borrow ends first.
         drop(variables);
         drop(old);
     }
 
-    /// Forgets all variables: macros hold the frame that holds them.
+    /// Removes all variables, which breaks the cycle between a macro and the frame that holds it.
     pub fn clear(&self) {
         let variables = std::mem::take(&mut *self.variables.borrow_mut());
         bury(variables.list.into_iter().map(|variable| variable.value).collect());
     }
 
-    /// The variables that were set here.
+    /// The variables of this frame, without the enclosing ones.
     pub fn own(&self) -> Vec<(Symbol, Value, bool)> {
         let variables = self.variables.borrow();
         variables.list.iter().map(|variable| (variable.symbol, variable.value.clone(), variable.exported)).collect()
@@ -116,7 +116,7 @@ impl FrameVariables {
     }
 }
 
-/// Symbols are small numbers; they need no more than to be spread.
+/// Hashes symbols. They are small numbers, which only need to be spread.
 #[derive(Default)]
 pub struct SymbolHasher(u64);
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::scope::{Root, Scope};
 use crate::value::{Iter, MissingName, PythonObject, Value};
 
-/// The `loop` variable. Items are taken one by one, so that the loop sees what its body changes.
+/// The `loop` variable. It takes items one by one, so that the loop sees changes made by its body.
 pub struct Loop {
     definition: Rc<For>,
     /// The scope around the loop.
@@ -20,9 +20,9 @@ pub struct Loop {
     root: Rc<Root>,
     iterable: Value,
     items: RefCell<Iter>,
-    /// Items that were looked at before their time.
+    /// Items that were fetched ahead, for `loop.last` and the like.
     ahead: RefCell<VecDeque<Value>>,
-    /// From 0; none before the first item.
+    /// Counts from 0; `None` before the first item.
     index: Cell<Option<usize>>,
     depth: usize,
     previous: RefCell<Option<Value>>,
@@ -57,7 +57,7 @@ impl Scope<'_> {
         let mut any = false;
         while let Some(item) = own.advance(self)? {
             self.charge(1)?;
-            // A frame that nobody holds, such as a macro, serves again.
+            // The frame is reused unless something, such as a macro, still holds it.
             if Rc::strong_count(&inner.frame) == 1 {
                 inner.frame.clear();
             } else {
@@ -66,7 +66,7 @@ impl Scope<'_> {
             inner.frame.set(loop_symbol, Value::Object(Rc::<Loop>::clone(&own)));
             inner.assign(&definition.target, item)?;
             match inner.exec(&definition.body, output)? {
-                // Only a body that came to its end counts, so that `else` runs after a `break`: Jinja's way.
+                // As in Jinja, only a body that ran to its end counts, so `else` also runs after a `break`.
                 Flow::Next => any = true,
                 Flow::Continue => {}
                 Flow::Break => break,
@@ -80,7 +80,7 @@ impl Scope<'_> {
 }
 
 impl Loop {
-    /// The next item that the loop's filter lets through.
+    /// Fetches the next item that passes the loop's filter.
     fn fetch(&self, scope: &Scope<'_>) -> Result<Option<Value>> {
         loop {
             let item = self.items.try_borrow_mut().map_or(None, |mut items| items.next());
@@ -211,7 +211,7 @@ impl PythonObject for Loop {
         true
     }
 
-    /// `loop(items)`: the loop's body again, for a tree's branches.
+    /// `loop(items)` runs the loop's body on other items, for example on the branches of a tree.
     fn call(&self, scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
         if !self.definition.recursive {
             return Err(Error::type_error("The loop must have the 'recursive' marker to be called recursively."));

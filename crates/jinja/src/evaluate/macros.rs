@@ -10,7 +10,7 @@ use crate::place;
 use crate::scope::{Root, Scope};
 use crate::value::{Dict, MarkupText, MissingName, PythonObject, Value, quoted};
 
-/// A macro, with the variables that were around it.
+/// A macro with the variables that surround its definition.
 pub struct MacroObject {
     definition: Rc<Macro>,
     closure: Rc<ScopeFrame>,
@@ -28,7 +28,7 @@ impl MacroObject {
         }
     }
 
-    /// Binds the arguments to the parameters, as Jinja does it.
+    /// Binds the arguments to the parameters, as Jinja does.
     fn bind(&self, inner: &Scope<'_>, mut arguments: FunctionArguments) -> Result<()> {
         let definition = &*self.definition;
         let names = &inner.environment().names;
@@ -45,7 +45,7 @@ impl MacroObject {
                 None => missing.push(parameter),
             }
         }
-        // Defaults may use the parameters before them.
+        // A default may use the parameters before it.
         for parameter in missing {
             let value = match &parameter.default {
                 Some(default) => inner.eval(default)?,
@@ -129,7 +129,7 @@ impl PythonObject for MacroObject {
         let mut output = RenderOutput::new(scope.environment().options().limits.output_bytes);
         self.bind(&inner, arguments)?;
         scope.deeper(|| inner.exec(&self.definition.body, &mut output)).map_err(|mut error| {
-            // The way that led there, from the inside out.
+            // The trace lists call sites from the inside out.
             let template = &self.root.template;
             error.trace.push((template.name.to_string(), place::line(&template.source, self.definition.span.start)));
             error.trace.truncate(20);

@@ -41,7 +41,7 @@ pub fn render(
     Ok(output.into_lines())
 }
 
-/// The value of the expression that is the template's only statement.
+/// Evaluates the expression that is the template's only statement.
 pub fn evaluate(environment: &Environment, template: &Rc<ParsedTemplate>, context: &[(&str, Value)]) -> Result<Value> {
     let session = RenderSession::new(environment, context);
     let scope = root_scope(&session, template, Some(Rc::clone(&session.base)));
@@ -51,7 +51,7 @@ pub fn evaluate(environment: &Environment, template: &Rc<ParsedTemplate>, contex
     }
 }
 
-/// The top of a template whose variables are within those of `parent`.
+/// The top-level scope of a template; its variables are nested in those of `parent`.
 fn root_scope<'a>(
     session: &'a RenderSession<'a>,
     template: &Rc<ParsedTemplate>,

@@ -13,7 +13,7 @@ use crate::scope::Scope;
 use crate::symbol::Symbol;
 use crate::value::{MissingName, PythonObject, Value, quoted};
 
-/// An imported template: what it set at its top, and what it printed.
+/// An imported template: its top-level variables and its output.
 pub struct TemplateModule {
     name: Rc<str>,
     exported: Vec<(Rc<str>, Value)>,
@@ -53,7 +53,7 @@ impl PythonObject for TemplateModule {
 }
 
 impl<'a> Scope<'a> {
-    /// The template that a value names; of a list the first that exists.
+    /// Loads the template that a value names; for a list, the first one that exists.
     pub(crate) fn template(&self, value: &Value) -> Result<Rc<ParsedTemplate>> {
         let names: Vec<Value> = match value {
             Value::String(_) => vec![value.clone()],
@@ -82,14 +82,14 @@ impl<'a> Scope<'a> {
         Err(error)
     }
 
-    /// Where the variables of another template are looked for after its own.
+    /// The frame that encloses another template's own variables.
     fn parent_frame(&self, template: &ParsedTemplate, with_context: bool) -> Option<Rc<ScopeFrame>> {
         if with_context {
             let names = &self.environment().names;
             if self.frame.get(names.loop_).is_none_or(|own| own.downcast::<Loop>().is_none()) {
                 return Some(Rc::clone(&self.frame));
             }
-            // The loop itself isn't part of what is handed on, only its variables.
+            // The other template sees the loop's variables, but not `loop` itself.
             let frame = ScopeFrame::new(Some(Rc::clone(&self.frame)));
             let missing = MissingName::Name(self.environment().symbol_name(names.loop_));
             frame.set_private(names.loop_, Value::undefined(self.undefined_kind(), missing));
@@ -98,7 +98,7 @@ impl<'a> Scope<'a> {
         if !self.environment().options().salt {
             return None;
         }
-        // Salt gives every template its names as globals, and three that say where the template is.
+        // Salt gives every template its variables as globals, and three that name the template's place.
         let frame = ScopeFrame::new(Some(Rc::clone(&self.session.base)));
         let names = self.environment().loader_variables();
         for (name, value) in names.unwrap_or_else(|| salt::place_names(&template.name).into()) {
@@ -127,7 +127,7 @@ impl<'a> Scope<'a> {
         self.deeper(|| scope.run(output)).map_err(|error| self.traced(error, template.span))
     }
 
-    /// Adds this place to the way that led to an error in another template.
+    /// Adds this place to the trace of an error in another template.
     #[cold]
     fn traced(&self, mut error: Error, span: Span) -> Error {
         let template = &self.root.template;

@@ -13,7 +13,7 @@ pub struct RenderOutput {
 
 struct SourceMap {
     template: Rc<ParsedTemplate>,
-    /// Where in the text a piece starts, its place in the template, and whether that was copied as it is.
+    /// For each piece: its start in the output, its place in the template, and whether it was copied literally.
     pieces: Vec<(usize, u32, bool)>,
 }
 
@@ -22,7 +22,7 @@ impl RenderOutput {
         RenderOutput { text: String::new(), limit, map: None }
     }
 
-    /// One that remembers from which line of this template each piece came.
+    /// Creates an output that records which line of this template each piece came from.
     pub fn mapped(limit: usize, template: Rc<ParsedTemplate>) -> RenderOutput {
         RenderOutput { text: String::new(), limit, map: Some(SourceMap { template, pieces: Vec::new() }) }
     }
@@ -34,7 +34,7 @@ impl RenderOutput {
         Ok(())
     }
 
-    /// Says from where the next piece comes.
+    /// Records where the next piece comes from.
     pub fn mark(&mut self, template: &Rc<ParsedTemplate>, span: Span, copied: bool) {
         if let Some(map) = &mut self.map
             && Rc::ptr_eq(&map.template, template)
@@ -43,7 +43,7 @@ impl RenderOutput {
         }
     }
 
-    /// Forgets everything after a place.
+    /// Removes everything after a position.
     pub fn truncate(&mut self, length: usize) {
         self.text.truncate(length);
         if let Some(map) = &mut self.map {
@@ -51,18 +51,18 @@ impl RenderOutput {
         }
     }
 
-    /// The text, and for each of its lines the line of the template.
+    /// Returns the text, and the template's line for each of its lines.
     pub fn into_lines(self) -> (String, Vec<u32>) {
         let Some(map) = self.map else { return (self.text, Vec::new()) };
         let source = &map.template.source;
         let starts = std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1));
         let mut lines = Vec::new();
         let mut piece = 0;
-        // Loops go back in the template again and again, so its lines are counted once and then looked up.
+        // Loops return to the same template lines many times, so line ends are indexed once.
         let ends: Vec<u32> = source.match_indices('\n').map(|(at, _)| at as u32).collect();
         let (mut line, mut last) = (0, 0);
         for start in starts.take_while(|start| *start < self.text.len() || *start == 0) {
-            // Of several pieces at one place the last is the one with text in it.
+            // If several pieces start at the same place, only the last one has text.
             while map.pieces.get(piece + 1).is_some_and(|(at, _, _)| *at <= start) {
                 piece += 1;
             }

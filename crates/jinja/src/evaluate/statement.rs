@@ -39,19 +39,19 @@ impl Scope<'_> {
         Ok(Flow::Next)
     }
 
-    /// What a body prints, as text.
+    /// Runs a body and returns its output as text.
     pub(crate) fn captured(&self, body: &[Statement]) -> Result<String> {
         let mut output = RenderOutput::new(self.environment().options().limits.output_bytes);
         self.exec(body, &mut output)?;
         Ok(output.text)
     }
 
-    /// A text made by the template, which needs no more escaping where escaping is on.
+    /// Wraps text that the template produced. With autoescape it is marked as safe.
     pub(crate) fn markup(&self, text: String) -> Value {
         if self.autoescape { Value::safe(text) } else { text.into() }
     }
 
-    /// Nothing is printed any more once the template extends another.
+    /// Whether printing is disabled, because the template extends another.
     pub(crate) fn is_silent(&self) -> bool {
         self.top && self.root.extends.borrow().is_some()
     }
@@ -156,7 +156,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Appends a value as a print would.
+    /// Prints a value.
     pub(crate) fn emit(&self, value: &Value, output: &mut RenderOutput) -> Result<()> {
         if self.is_silent() {
             return Ok(());
@@ -186,7 +186,7 @@ impl Scope<'_> {
         self.assign(target, value)
     }
 
-    /// A chain of filters, applied to a body's text.
+    /// Applies a chain of filters to the text of a body.
     pub(crate) fn filtered(&self, filter: &Expression, value: Value) -> Result<Value> {
         let ExpressionKind::Filter(call) = &filter.kind else { return Ok(value) };
         let value = match &call.value {
@@ -216,7 +216,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// An undefined value with an explanation.
+    /// Creates an undefined value with an explanation.
     pub(crate) fn undefined(&self, message: impl Into<String>) -> Value {
         Value::undefined(self.undefined_kind(), MissingName::Other(message.into()))
     }

@@ -1,4 +1,4 @@
-//! `trans` blocks.
+//! Runs `trans` blocks.
 
 use super::RenderOutput;
 use crate::ast::{Translate, TranslatePart};

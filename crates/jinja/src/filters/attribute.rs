@@ -1,18 +1,18 @@
-//! `attr`, and the paths such as `user.name.0` that other filters take.
+//! The filter `attr`, and attribute paths such as `user.name.0`, which other filters take.
 
 use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{MissingName, Value};
 
-/// What an `attribute=` argument names.
+/// The path that an `attribute=` argument names.
 pub struct Path {
     parts: Vec<Value>,
     default: Option<Value>,
 }
 
 impl Path {
-    /// Parts are separated by dots; numbers are indexes.
+    /// Splits the argument at dots; numbers are indexes.
     pub fn new(attribute: Option<&Value>, default: Option<Value>) -> Path {
         let parts = match attribute {
             None | Some(Value::None) => Vec::new(),
@@ -42,7 +42,7 @@ fn part(text: &str) -> Value {
     }
 }
 
-/// Only attributes proper, never items.
+/// Looks up attributes only, never items.
 pub fn attr(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let name = arguments.take("name")?;
     arguments.finish()?;

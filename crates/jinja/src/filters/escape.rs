@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::scope::Scope;
 use crate::value::Value;
 
-/// `&`, `<`, `>`, `"` and `'` as entities.
+/// Replaces `&`, `<`, `>`, `"` and `'` by entities.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_escaped(text, &mut out);
@@ -25,7 +25,7 @@ fn push_escaped(text: &str, out: &mut String) {
     }
 }
 
-/// The text of a value, escaped unless it is safe.
+/// Appends a value's text, escaped unless it is safe.
 pub fn write_escaped(value: &Value, out: &mut String) -> Result<()> {
     match value {
         Value::String(text) if text.is_safe() => out.push_str(text),

@@ -1,4 +1,4 @@
-//! `tojson`.
+//! The filter `tojson`.
 
 use crate::arguments::FunctionArguments;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::salt::json_text::{DumpsOptions, dumps};
 use crate::scope::Scope;
 use crate::value::Value;
 
-/// With sorted keys, and safe inside of HTML.
+/// Writes JSON with sorted keys, and with characters escaped that mean something in HTML.
 pub fn tojson(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let indent = arguments.optional("indent")?.filter(|indent| !indent.is_none());
     arguments.finish()?;

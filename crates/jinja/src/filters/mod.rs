@@ -1,4 +1,4 @@
-//! Jinja's filters: each a function in the file of its noun, and a line in the list.
+//! Jinja's filters: each is a function in the file of its noun, and a line in the list.
 
 mod attribute;
 pub mod escape;

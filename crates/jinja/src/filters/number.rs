@@ -1,4 +1,4 @@
-//! Filters about numbers.
+//! Filters on numbers.
 
 use num_bigint::BigInt;
 
@@ -31,14 +31,14 @@ pub fn int(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Res
     let base = arguments.or("base", 10)?;
     arguments.finish()?;
     value.must_be_defined()?;
-    // What is no number can't be a base, and then nothing can be read.
+    // A base that isn't a number is invalid, so that no text parses.
     let base = base.as_i64().unwrap_or(-1);
     let whole = match &value {
         Value::String(text) => parse_integer(text, base),
         Value::Float(number) => of_float(*number),
         other => other.as_integer().map(Value::integer),
     };
-    // "42.9" is 42 too.
+    // As in Jinja, "42.9" converts to 42.
     Ok(whole.or_else(|| parse_float(value.as_str()?).and_then(of_float)).unwrap_or(default))
 }
 
@@ -137,7 +137,7 @@ pub fn round(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> R
     Ok(Value::Float((rounded + 0.0) / factor))
 }
 
-/// To the nearest, and to the even one of two, as Python does it with the exact value.
+/// Rounds to the nearest value, and ties to even, by the exact value as Python does.
 fn round_float(number: f64, digits: i32) -> f64 {
     if !number.is_finite() {
         return number;
@@ -200,7 +200,7 @@ pub fn filesizeformat(_: &Scope<'_>, value: Value, mut arguments: FunctionArgume
         return Ok("1 Byte".into());
     }
     if size < base {
-        // Without a sign for what is rounded to zero.
+        // Adding 0.0 removes the sign of a negative zero.
         return Ok(format!("{} Bytes", size.trunc() + 0.0).into());
     }
     let units = if binary {

@@ -1,4 +1,4 @@
-//! `pprint`: Python's `pprint.pformat`.
+//! The filter `pprint`, which works like Python's `pprint.pformat`.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ pub fn pprint(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Resu
     Ok(out.into())
 }
 
-/// With all dicts in the order of their keys.
+/// Sorts all dicts inside by their keys.
 fn sorted(value: &Value, depth: usize, visits: &Cell<usize>) -> Result<Value> {
     visit(visits, depth, "printing")?;
     let all = |items: &[Value]| items.iter().map(|item| sorted(item, depth + 1, visits)).collect::<Result<Vec<_>>>();
@@ -44,7 +44,7 @@ fn sorted(value: &Value, depth: usize, visits: &Cell<usize>) -> Result<Value> {
     })
 }
 
-/// `allowance` is what must still fit behind it on its last line.
+/// Writes a value. `allowance` is the width to reserve for what follows on its last line.
 fn write(value: &Value, out: &mut String, indent: usize, allowance: usize, level: usize) -> Result<()> {
     let repr = value.repr()?;
     if repr.chars().count() <= WIDTH.saturating_sub(indent + allowance) {
@@ -108,7 +108,7 @@ fn line(out: &mut String, before: &str, indent: usize) {
     out.push_str(&" ".repeat(indent));
 }
 
-/// A long string as several, which Python puts together again.
+/// Splits a long string into several literals, which Python concatenates.
 fn write_text(text: &str, out: &mut String, mut indent: usize, mut allowance: usize, level: usize) {
     if level == 1 {
         indent += 1;
@@ -157,7 +157,7 @@ fn write_text(text: &str, out: &mut String, mut indent: usize, mut allowance: us
     }
 }
 
-/// Words, each with the blanks behind it.
+/// Splits text into words, each with the blanks that follow it.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! `map`, `select`, `reject` and their like.
+//! The filters `map`, `select`, `reject` and the like.
 
 use super::attribute::Path;
 use crate::arguments::FunctionArguments;
@@ -8,7 +8,7 @@ use crate::value::{Value, quoted};
 
 pub fn map(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let mut mapped = Vec::new();
-    // What is false asks for nothing, not even the right arguments.
+    // A false value is accepted with any arguments, even wrong ones.
     if !value.truth()? {
         return Ok(Value::generator("sync_do_map", mapped));
     }
@@ -62,7 +62,7 @@ fn chosen(
     wanted: bool,
 ) -> Result<Value> {
     let mut chosen = Vec::new();
-    // What is false asks for nothing, not even the right arguments.
+    // A false value is accepted with any arguments, even wrong ones.
     if !value.truth()? {
         return Ok(Value::generator("select_or_reject", chosen));
     }

@@ -1,4 +1,4 @@
-//! Filters about sequences as a whole.
+//! Filters on whole sequences.
 
 use super::attribute::Path;
 use super::escape;
@@ -12,7 +12,7 @@ pub fn length(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Resu
     Ok(value.len()?.into())
 }
 
-/// Also for false values, if the second argument says so.
+/// Replaces an undefined value, and also a false one if the second argument is true.
 pub fn default(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let default = arguments.or("default_value", "")?;
     let boolean = arguments.flag("boolean", false)?;
@@ -76,7 +76,7 @@ pub fn reverse(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Res
             let mut items = other.to_vec()?;
             items.reverse();
             let function = if matches!(other, Value::List(_)) { "list_reverseiterator" } else { "reversed" };
-            // What can't be walked backwards is made into a list first, and stays one.
+            // A value that can't be iterated backwards becomes a list first, and remains one.
             let is_list = matches!(other, Value::Set(_)) || other.downcast::<Generator>().is_some();
             Ok(if is_list { Value::list(items) } else { Value::generator(function, items) })
         }
@@ -131,7 +131,7 @@ pub fn join(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -
     Ok(if safe { Value::safe(out) } else { out.into() })
 }
 
-/// Lists of so many items each.
+/// Groups items into lists of `linecount` items.
 pub fn batch(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let count = arguments.take("linecount")?.to_index()?;
     let fill = arguments.optional("fill_with")?.filter(|fill| !fill.is_none());
@@ -156,7 +156,7 @@ pub fn batch(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) 
     Ok(Value::generator("do_batch", batches))
 }
 
-/// So many lists, the first ones longer by one where it doesn't come out even.
+/// Distributes items over `slices` lists; the first ones get one more if they don't divide evenly.
 pub fn slice(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let count = arguments.take("slices")?.to_index()?;
     let fill = arguments.optional("fill_with")?.filter(|fill| !fill.is_none());

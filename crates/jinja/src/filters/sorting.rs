@@ -9,7 +9,7 @@ use crate::scope::Scope;
 use crate::value::{Comparison, PythonObject, PythonSet, Slice, Value};
 use rocksalt_core::sort::sort_by;
 
-/// Stable, as Python's; fails for what can't be compared.
+/// Sorts stably, as Python does; fails for items that can't be compared.
 pub fn sorted(
     scope: &Scope<'_>,
     items: Vec<Value>,
@@ -26,7 +26,7 @@ pub fn sorted(
         if failed.is_some() {
             return Ordering::Equal;
         }
-        // The later one is asked first whether it is less, as in Python: that shows in the message.
+        // As in Python, the later item is compared with the earlier one first, which shows in the error message.
         let (a, b) = if reverse { (b, a) } else { (a, b) };
         let less = |a: &Value, b: &Value| a.compares(Comparison::Less, b);
         let ordering = less(a, b).and_then(|is_less| match is_less {
@@ -47,7 +47,7 @@ pub fn sorted(
     }
 }
 
-/// Small letters, where case doesn't count.
+/// Lowercases a string unless case matters.
 fn folded(value: Value, case_sensitive: bool) -> Value {
     match &value {
         Value::String(text) if !case_sensitive => text.to_lowercase().into(),
@@ -165,7 +165,7 @@ pub fn groupby(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments
     Ok(Value::list(groups.collect()))
 }
 
-/// A tuple whose parts have names.
+/// A tuple with named fields.
 struct ItemGroup {
     parts: [Value; 2],
 }

@@ -1,4 +1,4 @@
-//! Filters about text.
+//! Filters on text.
 
 use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::methods;
 use crate::scope::Scope;
 use crate::value::{Dict, MarkupText, Value};
 
-/// The value as a text; a safe one stays safe.
+/// Converts a value to text; safe text stays safe.
 fn soft(value: &Value) -> Result<MarkupText> {
     match value {
         Value::String(text) => Ok(text.clone()),
@@ -42,7 +42,7 @@ pub fn capitalize(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> 
     changed(&value, arguments, methods::capitalize)
 }
 
-/// Words begin after blanks, hyphens and opening brackets only.
+/// Capitalizes words; a word starts only after blanks, hyphens and opening brackets.
 pub fn title(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let separates = |c: char| methods::is_space(c) || matches!(c, '-' | '(' | '{' | '[' | '<');
@@ -56,7 +56,7 @@ pub fn title(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Resul
         }
         starts = separates(c);
     }
-    // Put together from pieces, so that it is no longer safe.
+    // The result is assembled from pieces, so it is no longer safe.
     Ok(out.into())
 }
 
@@ -100,11 +100,11 @@ pub fn format(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments)
     formatting::percent(scope, &text, &Value::dict(dict))
 }
 
-/// The error of a filter that takes nothing but texts.
+/// The error of a filter that accepts only text.
 fn no_text(value: &Value, operator: &str) -> Error {
     match value {
         Value::Undefined(undefined) => undefined.error(),
-        // A list would take the letters, and have no lines then.
+        // In Python a list would accept the added newline, and then fail for lack of `splitlines`.
         Value::List(_) => Error::exception("AttributeError", "'list' object has no attribute 'splitlines'"),
         other => {
             let kind = other.type_name();
@@ -184,7 +184,7 @@ pub fn truncate(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -
     }
     let text = match &value {
         Value::String(text) => text.clone(),
-        // What is short enough stays what it is, be it a text or not.
+        // A value that is short enough stays unchanged, whether it is text or not.
         other if (other.len()? as i64) <= length.saturating_add(leeway) => return Ok(value),
         Value::List(_) => return Err(Error::type_error("can only concatenate list (not \"str\") to list")),
         other => return Err(no_text(other, "+")),

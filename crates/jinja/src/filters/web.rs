@@ -90,7 +90,7 @@ pub fn striptags(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> R
     Ok(unescape(&words.join(" ")).into())
 }
 
-/// The entities that are in use.
+/// Replaces common entities.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -173,7 +173,7 @@ pub fn urlize(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments)
     Ok(scope.markup(out))
 }
 
-/// One word, as a link if it looks like an address.
+/// Returns a word, as a link if it looks like an address.
 fn link(word: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[String]) -> String {
     let (head, middle, tail) = split_punctuation(word);
     match anchor(middle, limit, rel, target, schemes) {
@@ -182,7 +182,7 @@ fn link(word: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[St
     }
 }
 
-/// A word without the punctuation around it, and that punctuation.
+/// Splits a word into leading punctuation, the word itself and trailing punctuation.
 fn split_punctuation(word: &str) -> (String, &str, String) {
     let mut middle = word;
     let mut head = String::new();
@@ -197,7 +197,7 @@ fn split_punctuation(word: &str) -> (String, &str, String) {
         let after =
             [")", ".", ",", "\n", "&gt;"].iter().find_map(|sign| middle.strip_suffix(sign).map(|rest| (*sign, rest)));
         let Some((sign, rest)) = after else { break };
-        // A closing bracket that was opened within the address belongs to it.
+        // A closing bracket belongs to the address if it was opened within the address.
         let balanced = |open: &str| {
             middle.matches(open).count() > 0 && middle.matches(open).count() >= middle.matches(sign).count()
         };
@@ -210,7 +210,7 @@ fn split_punctuation(word: &str) -> (String, &str, String) {
     (head, middle, tail)
 }
 
-/// Whether a text begins with the name of a host.
+/// Whether a text starts with a host name.
 fn begins_with_host(text: &str) -> bool {
     let host = text.split(['/', '?', '#']).next().unwrap_or_default();
     let name = host.split(':').next().unwrap_or_default();
@@ -218,7 +218,7 @@ fn begins_with_host(text: &str) -> bool {
         && name.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }
 
-/// The link for an address of a page or of a mailbox.
+/// The link for a web page's or a mailbox's address.
 fn anchor(middle: &str, limit: Option<usize>, rel: &str, target: &str, schemes: &[String]) -> Option<String> {
     let host = begins_with_host;
     let shown = |url: &str| match limit {

@@ -1,4 +1,4 @@
-//! `wordwrap`, as Python's `textwrap` does it.
+//! The filter `wordwrap`, which works like Python's `textwrap`.
 
 use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ fn wrap(line: &str, width: usize, break_long_words: bool, break_on_hyphens: bool
     while !chunks.is_empty() {
         let mut current: Vec<Vec<char>> = Vec::new();
         let mut length = 0;
-        // A line doesn't start with blanks, but for the first one.
+        // Only the first line may start with blanks.
         if chunks.last().is_some_and(blank) && !lines.is_empty() {
             chunks.pop();
         }
@@ -58,7 +58,7 @@ fn wrap(line: &str, width: usize, break_long_words: bool, break_on_hyphens: bool
             if break_long_words {
                 let mut end = if width < 1 { 1 } else { width - length };
                 if break_on_hyphens && long.len() > end {
-                    // After a hyphen that isn't the first thing.
+                    // Breaks after a hyphen, unless only hyphens precede it.
                     let hyphen = long[..end].iter().rposition(|c| *c == '-').filter(|at| *at > 0);
                     if let Some(at) = hyphen.filter(|at| long[..*at].iter().any(|c| *c != '-')) {
                         end = at + 1;
@@ -83,7 +83,7 @@ fn wrap(line: &str, width: usize, break_long_words: bool, break_on_hyphens: bool
     lines
 }
 
-/// Words and the blanks between them; a word may be broken behind its hyphens.
+/// Splits a line into words and blanks; words may also break after hyphens.
 fn chunks(line: &str, break_on_hyphens: bool) -> Vec<Vec<char>> {
     let mut chunks: Vec<Vec<char>> = Vec::new();
     let chars: Vec<char> = line.chars().collect();
@@ -98,7 +98,7 @@ fn chunks(line: &str, break_on_hyphens: bool) -> Vec<Vec<char>> {
                     |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphabetic() || *c == '_');
                 let is = |at: Option<usize>, wanted: char| at.and_then(|at| chars.get(at)) == Some(&wanted);
                 let back = |steps: usize| at.checked_sub(steps);
-                // `ab-` or `a-b-`, and then `cd` or `c-d`.
+                // A break is allowed between `ab-` or `a-b-` and `cd` or `c-d`.
                 let before = letter(back(1)) && letter(back(2))
                     || letter(back(3)) && is(back(2), '-') && chars[at - 1].is_alphanumeric();
                 let after =

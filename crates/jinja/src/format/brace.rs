@@ -1,4 +1,4 @@
-//! `'…'.format(…)`.
+//! `'…'.format(…)`: Python's brace formatting.
 
 use super::percent::ascii;
 use super::spec::format_value;
@@ -8,7 +8,7 @@ use crate::filters::escape;
 use crate::scope::Scope;
 use crate::value::{Value, quoted};
 
-/// `mapping` is set for `format_map`. A safe text escapes what is put into it, and stays safe.
+/// Formats a text. `mapping` is set for `format_map`. Safe text escapes the inserted values and stays safe.
 pub fn brace(
     scope: &Scope<'_>,
     template: &Value,
@@ -36,7 +36,7 @@ struct BraceFormatter<'a, 'b> {
     mapping: Option<Value>,
 }
 
-/// Whether fields are numbered by themselves, and how far.
+/// Whether fields are numbered automatically or explicitly.
 enum Numbering {
     Unknown,
     Automatic(usize),
@@ -166,7 +166,7 @@ impl BraceFormatter<'_, '_> {
         Ok(value)
     }
 
-    /// `{}` or `{0}`; a text must not have both.
+    /// Looks up `{}` or `{0}`; a text must not mix both.
     fn positional_field(&self, first: &str, numbering: &mut Numbering) -> Result<Value> {
         let switched = |from: &str, to: &str| Error::value_error(format!("cannot switch from {from} to {to}"));
         let (automatic, manual) = ("automatic field numbering", "manual field specification");
@@ -193,7 +193,7 @@ impl BraceFormatter<'_, '_> {
     }
 }
 
-/// `.name`: the attribute, and what follows it.
+/// Resolves `.name` to the attribute, and returns the rest of the text.
 fn attribute<'t>(value: &Value, more: &'t str) -> Result<(Value, &'t str)> {
     let end = more.find(['.', '[']).unwrap_or(more.len());
     let attribute = &more[..end];
@@ -204,7 +204,7 @@ fn attribute<'t>(value: &Value, more: &'t str) -> Result<(Value, &'t str)> {
     Ok((found, &more[end..]))
 }
 
-/// `[key]`: the item, and what follows it.
+/// Resolves `[key]` to the item, and returns the rest of the text.
 fn item<'t>(value: &Value, more: &'t str) -> Result<(Value, &'t str)> {
     let end = more.find(']').ok_or_else(|| Error::value_error("Missing ']' in format string"))?;
     let digits = more[..end].bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Python's ways to format: `%`, `.format()`, and the small language in `{:…}`.
+//! Python's formatting: `%`, `.format()`, and the specification language in `{:…}`.
 
 mod brace;
 mod number;

@@ -1,6 +1,6 @@
-//! Digits of numbers, without sign and padding.
+//! Digits of numbers, without sign or padding.
 
-/// `%f`: so many digits behind the point.
+/// `%f`: `precision` digits after the point.
 pub fn fixed(number: f64, precision: usize) -> String {
     if let Some(text) = not_finite(number) {
         return text;
@@ -19,7 +19,7 @@ pub fn scientific(number: f64, precision: usize, upper: bool) -> String {
     format!("{digits}{}{sign}{exponent:0>2}", if upper { 'E' } else { 'e' })
 }
 
-/// `%g`: the shorter of the two, with so many digits in all. `keep` keeps zeros at the end.
+/// `%g`: the shorter of the two, with `precision` significant digits. `keep` keeps trailing zeros.
 pub fn general(number: f64, precision: usize, upper: bool, keep: bool) -> String {
     if let Some(text) = not_finite(number) {
         return text;
@@ -39,7 +39,7 @@ pub fn general(number: f64, precision: usize, upper: bool, keep: bool) -> String
     format!("{}{mark}{exponent}", stripped(digits))
 }
 
-/// The decimal exponent after rounding to so many digits.
+/// The decimal exponent after rounding to `precision` significant digits.
 pub(super) fn exponent_of(number: f64, precision: usize) -> i32 {
     let text = format!("{:.*e}", precision - 1, number.abs());
     text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)

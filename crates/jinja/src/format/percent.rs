@@ -1,4 +1,4 @@
-//! `'…' % values`.
+//! `'…' % values`: Python's percent formatting.
 
 use super::number::{fixed, general, scientific};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::scope::Scope;
 use crate::value::integer::of_float;
 use crate::value::{Value, quoted};
 
-/// A safe text escapes what is put into it, and stays safe.
+/// Formats a text. Safe text escapes the inserted values and stays safe.
 pub fn percent(scope: &Scope<'_>, template: &Value, values: &Value) -> Result<Value> {
     let Value::String(text) = template else { return Err(Error::type_error("must be str")) };
     let mut formatter = PercentFormatter {
@@ -22,7 +22,7 @@ pub fn percent(scope: &Scope<'_>, template: &Value, values: &Value) -> Result<Va
     };
     let out = formatter.run(text)?;
     let used_up = formatter.next >= formatter.values.len();
-    // Python takes lists for mappings here, which needn't be used at all.
+    // Python treats lists as mappings here, and a mapping's values may stay unused.
     if !used_up && !matches!(values, Value::Dict(_) | Value::List(_) | Value::Object(_)) {
         return Err(Error::type_error("not all arguments converted during string formatting"));
     }
@@ -39,7 +39,7 @@ struct PercentFormatter<'a, 'b> {
 
 type Letters<'t> = std::iter::Peekable<std::str::CharIndices<'t>>;
 
-/// `(name)`, in which brackets may be nested.
+/// Parses `(name)`, in which parentheses may nest.
 fn key(chars: &mut Letters<'_>) -> Result<Option<String>> {
     if chars.peek().is_none_or(|(_, c)| *c != '(') {
         return Ok(None);
@@ -111,7 +111,7 @@ impl PercentFormatter<'_, '_> {
         Ok(out)
     }
 
-    /// Flags, width, precision and a length modifier, which means nothing.
+    /// Parses flags, width, precision and a length modifier, which is ignored.
     fn directive(&mut self, chars: &mut Letters<'_>) -> Result<PercentDirective> {
         let mut directive = PercentDirective::default();
         while let Some((_, c)) = chars.peek() {
@@ -150,7 +150,7 @@ impl PercentFormatter<'_, '_> {
         mapping.get_item(&name.into())?.ok_or_else(|| Error::exception("KeyError", quoted(name)))
     }
 
-    /// Digits, or `*` for the next value.
+    /// Parses a number, or takes the next value for `*`.
     fn number(&mut self, chars: &mut Letters<'_>) -> Result<Option<i64>> {
         if chars.peek().is_some_and(|(_, c)| *c == '*') {
             chars.next();
@@ -263,7 +263,7 @@ impl PercentDirective {
     }
 }
 
-/// Python's `ascii()` of a text that is a repr already.
+/// Escapes a repr as Python's `ascii()` does.
 pub fn ascii(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

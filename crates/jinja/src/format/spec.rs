@@ -1,11 +1,11 @@
-//! The small language of `format(value, '…')`.
+//! The format specifications of `format(value, '…')`.
 
 use super::number::{exponent_of, fixed, general, scientific};
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Value, float_text};
 
-/// `[[fill]align][sign][#][0][width][grouping][.precision][type]`
+/// The parsed form of `[[fill]align][sign][#][0][width][grouping][.precision][type]`.
 #[derive(Clone, Debug, Default)]
 pub struct FormatSpec {
     pub fill: Option<char>,
@@ -18,7 +18,7 @@ pub struct FormatSpec {
     pub kind: Option<char>,
 }
 
-/// Python's `format(value, spec)`.
+/// Formats a value as Python's `format(value, spec)` does.
 pub fn format_value(scope: &Scope<'_>, value: &Value, text: &str) -> Result<String> {
     if text.is_empty() {
         return value.to_text();
@@ -30,7 +30,7 @@ pub fn format_value(scope: &Scope<'_>, value: &Value, text: &str) -> Result<Stri
             format_text(own, &spec)
         }
         Value::Bool(flag) if FormatSpec::parse(text, "bool").is_ok_and(|spec| spec.kind.is_none()) => {
-            // Like an integer's, but the text of a boolean.
+            // A boolean is laid out like an integer, but as text.
             let spec = FormatSpec::parse(text, "bool")?;
             scope.check_size(spec.size())?;
             let _ = flag;
@@ -65,7 +65,7 @@ fn number(chars: &[char], at: &mut usize) -> Result<Option<usize>> {
     digits.parse().map(Some).map_err(|_| Error::value_error("Too many decimal digits in format string"))
 }
 
-/// What separates thousands.
+/// Parses the thousands separator.
 fn grouping(chars: &[char], at: &mut usize) -> Result<Option<char>> {
     let Some(grouping @ (',' | '_')) = chars.get(*at) else { return Ok(None) };
     *at += 1;
@@ -136,7 +136,7 @@ impl FormatSpec {
         Ok(spec)
     }
 
-    /// Puts sign, digits and padding together. `default` is the alignment if none is given.
+    /// Joins sign, digits and padding. `default` is the alignment if none is given.
     fn pad(&self, sign: &str, body: &str, default: char) -> String {
         let length = sign.chars().count() + body.chars().count();
         let fill = self.fill.unwrap_or(' ');
@@ -231,7 +231,7 @@ fn format_float(number: f64, spec: &FormatSpec, type_name: &str) -> Result<Strin
         Some('%') => format!("{}%", fixed(number * 100.0, precision)),
         None => match spec.precision {
             None => float_text(number.abs()),
-            // Like `g`, but with at least one digit behind the point.
+            // Like `g`, but with at least one digit after the point.
             Some(precision) => {
                 let precision = precision.max(1);
                 let exponent = exponent_of(number, precision);
@@ -275,7 +275,7 @@ fn sign_text(negative: bool, spec: &FormatSpec) -> &'static str {
     }
 }
 
-/// Digits with separators; zeros that fill up are grouped too.
+/// Inserts separators between groups of digits, including padding zeros.
 fn grouped(digits: &str, spec: &FormatSpec, size: usize, around: usize) -> String {
     let Some(separator) = spec.grouping else { return digits.to_owned() };
     let mut digits: Vec<char> = digits.chars().rev().collect();

@@ -1,4 +1,4 @@
-//! `cycler` and `joiner`: helpers with a state.
+//! `cycler` and `joiner`: stateful helpers.
 
 use std::cell::Cell;
 
@@ -79,7 +79,7 @@ impl PythonObject for Joiner {
         true
     }
 
-    /// Nothing the first time, then the separator.
+    /// Returns nothing the first time, then the separator.
     fn call(&self, _: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
         arguments.finish()?;
         Ok(if self.used.replace(true) { self.separator.clone() } else { "".into() })

@@ -15,7 +15,7 @@ const WORDS: &str = "a ac accumsan ad adipiscing aenean aliquam amet ante aptent
     sit sociis sodales tellus tempor tincidunt tortor tristique turpis ullamcorper ultrices urna ut varius vel \
     velit vestibulum vitae vivamus viverra volutpat vulputate";
 
-/// Paragraphs of words that mean nothing.
+/// Generates paragraphs of meaningless words.
 pub fn lipsum(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let paragraphs = arguments.integer("n", 5)?.max(0) as usize;
     let html = arguments.flag("html", true)?;

@@ -1,4 +1,4 @@
-//! [`Namespace`]: variables that can be set from within loops.
+//! [`Namespace`]: variables that a loop's body can set.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::value::{Dict, PythonObject, SharedCell, Value};
 
 pub struct Namespace(Rc<SharedCell<Dict>>);
 
-/// `namespace(a=1, …)`, or with a mapping.
+/// Creates a namespace from keyword arguments or a mapping.
 pub fn namespace(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let mut dict = Dict::new();
     for given in arguments.rest() {

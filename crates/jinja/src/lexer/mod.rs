@@ -1,4 +1,4 @@
-//! Splits a template into tokens: first into text and tags, then the tags into words.
+//! Splits a template into text and tags, and the tags into tokens.
 
 mod token;
 mod words;
@@ -9,7 +9,8 @@ use crate::ast::Span;
 use crate::error::Error;
 use crate::options::Options;
 
-/// Newlines made the same everywhere; the last one goes unless it is to be kept.
+/// Makes all newlines `
+/// `, and removes the last one unless it is to be kept.
 pub fn normalize(source: &str, options: &Options) -> String {
     let mut text =
         if source.contains('\r') { source.replace("\r\n", "\n").replace('\r', "\n") } else { source.to_owned() };
@@ -19,7 +20,7 @@ pub fn normalize(source: &str, options: &Options) -> String {
     text
 }
 
-/// Never fails: an error is the last token.
+/// Splits a template into tokens. Never fails: an error is the last token.
 pub fn tokens(source: &str, options: &Options) -> Vec<TemplateToken> {
     let mut lexer = Lexer { source, options, at: 0, tokens: Vec::new(), line_starting: true };
     if let Err(error) = lexer.run() {
@@ -29,7 +30,7 @@ pub fn tokens(source: &str, options: &Options) -> Vec<TemplateToken> {
     lexer.finish()
 }
 
-/// The tokens of a bare expression, which ends with the text.
+/// Splits a bare expression into tokens; it ends with the text.
 pub fn expression_tokens(source: &str, options: &Options) -> Vec<TemplateToken> {
     let mut lexer = Lexer { source, options, at: 0, tokens: Vec::new(), line_starting: true };
     if let Err(error) = lexer.words(None) {
@@ -44,11 +45,11 @@ struct Lexer<'a> {
     options: &'a Options,
     at: usize,
     tokens: Vec<TemplateToken>,
-    /// Whether the last tag ended with a newline (or nothing came yet): the next text is at a line's start.
+    /// Whether the next text is at the start of a line: the last tag ended with a newline, or nothing came before.
     line_starting: bool,
 }
 
-/// What begins after some text.
+/// What follows a piece of text.
 #[derive(Clone, Copy, PartialEq)]
 enum Begin {
     Block,
@@ -115,7 +116,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// The nearest tag; of several at the same place the one with the longest sign.
+    /// Finds the nearest tag; of several at the same position, the one with the longest sign.
     fn next_begin(&self) -> Option<(usize, Begin, usize)> {
         let rest = &self.source[self.at..];
         let options = self.options;
@@ -134,7 +135,7 @@ impl<'a> Lexer<'a> {
             (Begin::Block, &options.block_start),
             (Begin::Variable, &options.variable_start),
         ];
-        // The usual signs share their first character, so that one pass finds them all.
+        // The default signs share their first character, so one pass finds them all.
         let first = options.block_start.chars().next().unwrap_or('{');
         if signs.iter().all(|(_, sign)| sign.starts_with(first)) {
             let found = rest.match_indices(first).find_map(|(position, _)| {
@@ -165,7 +166,7 @@ impl<'a> Lexer<'a> {
         best.map(|(position, begin, length)| (self.at + position, begin, length))
     }
 
-    /// A prefix that only blanks precede on its line.
+    /// Finds a prefix that has only blanks before it on its line.
     fn line_statement(&self, prefix: &str) -> Option<(usize, usize)> {
         let rest = &self.source[self.at..];
         rest.match_indices(prefix).find_map(|(position, _)| {
@@ -177,7 +178,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// A prefix at the start of a line or after any word; the blanks before it belong to it.
+    /// Finds a prefix at the start of a line or after any word; it includes the blanks before it.
     fn line_comment(&self, prefix: &str) -> Option<(usize, usize)> {
         let rest = &self.source[self.at..];
         let position = rest.find(prefix)?;
@@ -186,7 +187,7 @@ impl<'a> Lexer<'a> {
         Some((position - blank, blank + prefix.len()))
     }
 
-    /// The text up to a tag, without the whitespace that the tag takes away.
+    /// Emits the text before a tag, without the whitespace that the tag strips.
     fn text_before(&mut self, position: usize, sign: Option<char>, begin: Begin) {
         let text = &self.source[self.at..position];
         let mut end = position;
@@ -203,7 +204,7 @@ impl<'a> Lexer<'a> {
 
     fn comment(&mut self, inside: usize) -> Result<(), Error> {
         let Some(length) = self.source[inside..].find(&self.options.comment_end) else {
-            // Jinja complains about the first character that is in no comment; there may be none.
+            // Jinja reports the first character after the opening sign; a comment that ends there is accepted.
             if inside == self.source.len() {
                 self.at = inside;
                 return Ok(());
@@ -216,7 +217,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Where the text of a raw block starts, if this is one.
+    /// The position where the text of a raw block starts, if this is one.
     fn raw(&self, inside: usize) -> Option<usize> {
         let rest = self.source[inside..].trim_start().strip_prefix("raw")?.trim_start();
         let (trim, rest) = rest.strip_prefix('-').map_or((false, rest), |rest| (true, rest));
@@ -262,7 +263,7 @@ impl<'a> Lexer<'a> {
         self.at = end;
     }
 
-    /// The end is where the last token is: an error there is about that one.
+    /// Adds the end token. It gets the last token's place, so that an error at the end points there.
     fn finish(mut self) -> Vec<TemplateToken> {
         let span = self.tokens.last().map_or_else(Span::default, |token| token.span);
         self.tokens.push(TemplateToken { kind: TokenKind::End, span });
@@ -277,7 +278,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        // A template is refused beyond 4 GiB before it gets here.
+        // Templates over 4 GiB are refused before the lexer runs.
         Span { start: start as u32, end: end as u32 }
     }
 }

@@ -23,12 +23,12 @@ pub enum TokenKind {
     Integer(Number),
     Float(f64),
     Sign(&'static str),
-    /// Found by the lexer, raised when the parser gets there.
+    /// The lexer's error, which the parser raises when it reaches the token.
     Error(Box<Error>),
     End,
 }
 
-/// A number, which is printed nowhere.
+/// The value of a number token; the wrapper implements `Debug`.
 #[derive(Clone)]
 pub struct Number(pub Value);
 
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Number {
 }
 
 impl TokenKind {
-    /// As Jinja calls it in messages.
+    /// The token's name in Jinja's messages.
     pub fn describe(&self) -> String {
         match self {
             TokenKind::Data => "template data / text",

@@ -1,18 +1,18 @@
-//! Tokens inside tags: names, numbers, strings and operators.
+//! Reads the tokens inside tags: names, numbers, strings and operators.
 
 use super::token::Number;
 use super::{Close, Lexer, TokenKind};
 use crate::error::{Error, Result};
 use crate::value::{Value, quoted};
 
-/// The longest first.
+/// Longer operators come first.
 const SIGNS: [&str; 26] = [
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".",
     ":", "|", ",", ";",
 ];
 
 impl Lexer<'_> {
-    /// Reads up to the tag's end, or to the end of the text for a bare expression.
+    /// Reads up to the end of the tag or, for a bare expression, of the text.
     pub(super) fn words(&mut self, close: Option<Close>) -> Result<()> {
         let mut open: Vec<&'static str> = Vec::new();
         loop {
@@ -27,7 +27,7 @@ impl Lexer<'_> {
             let start = self.at;
             if c.is_whitespace() {
                 let blank = rest.len() - rest.trim_start().len();
-                // A line statement ends with its line.
+                // A line statement ends at the end of its line.
                 let blank = match rest[..blank].find('\n') {
                     Some(newline) if close == Some(Close::Line) && open.is_empty() => newline.max(1),
                     _ => blank,
@@ -62,7 +62,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes the tag's end if it is here.
+    /// Consumes the tag's end if it is here.
     fn close(&mut self, close: Close) -> bool {
         let rest = &self.source[self.at..];
         let (kind, sign) = match close {
@@ -90,10 +90,10 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether a byte is a digit in some base.
+/// Tests whether a byte is a digit in some base.
 type Digit = fn(&u8) -> bool;
 
-/// An integer or a float at the start of a text, and its length. `before` is what precedes it.
+/// Reads an integer or a float at the start of `rest`, and its length. `before` is the text before it.
 fn number(rest: &str, before: &str) -> Result<Option<(TokenKind, usize)>> {
     let bytes = rest.as_bytes();
     if !bytes[0].is_ascii_digit() {
@@ -112,7 +112,7 @@ fn number(rest: &str, before: &str) -> Result<Option<(TokenKind, usize)>> {
     let decimal: Digit = u8::is_ascii_digit;
     let whole = digits(0, decimal);
     let mut end = whole;
-    // After a dot it is an index, as in `x.0.1`.
+    // A number after a dot is an index, as in `x.0.1`.
     if !before.ends_with('.') {
         if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(decimal) {
             end = digits(end + 1, decimal);
@@ -143,7 +143,7 @@ fn number(rest: &str, before: &str) -> Result<Option<(TokenKind, usize)>> {
                 return Ok(Some((integer(&rest[start..end], radix)?, end)));
             }
         }
-        // Zeros only: what follows is another token, and then an error.
+        // Only zeros are read: the rest is another token, which the parser then refuses.
         let zeros = digits(0, |byte| *byte == b'0');
         return Ok(Some((integer("0", 10)?, zeros)));
     }
@@ -166,7 +166,7 @@ fn integer(digits: &str, radix: u32) -> Result<TokenKind> {
     Ok(TokenKind::Integer(Number(value)))
 }
 
-/// The length of a string with its quotes, if one is here and ends.
+/// The length of the string literal that starts here, with its quotes, if it is terminated.
 fn string_length(rest: &str) -> Option<usize> {
     let quote = *rest.as_bytes().first().filter(|byte| matches!(byte, b'\'' | b'"'))?;
     let mut bytes = rest.bytes().enumerate().skip(1);
@@ -182,7 +182,7 @@ fn string_length(rest: &str) -> Option<usize> {
     None
 }
 
-/// Keeps the closing brackets that are still to come.
+/// Tracks the closing brackets that are still expected.
 fn balance(sign: &str, open: &mut Vec<&'static str>) -> Result<()> {
     match sign {
         "(" => open.push(")"),
@@ -200,7 +200,7 @@ fn balance(sign: &str, open: &mut Vec<&'static str>) -> Result<()> {
     Ok(())
 }
 
-/// Python's escapes; an unknown one stays as it is.
+/// Replaces Python's escapes; an unknown one stays as it is.
 fn unescape(text: &str) -> Result<String> {
     if !text.contains('\\') {
         return Ok(text.to_owned());
@@ -249,7 +249,7 @@ fn unescape(text: &str) -> Result<String> {
     Ok(out)
 }
 
-/// The character of `\x41`, `\u0041` or `\U00000041`, from the digits on.
+/// Decodes `\x41`, `\u0041` or `\U00000041`; `rest` starts at the digits.
 fn unescape_code(kind: char, rest: &mut &str) -> Result<char> {
     let length = match kind {
         'x' => 2,
@@ -264,7 +264,7 @@ fn unescape_code(kind: char, rest: &mut &str) -> Result<char> {
     if let Some(letter) = char::from_u32(code) {
         return Ok(letter);
     }
-    // Half of a surrogate pair: two of them are one character.
+    // A surrogate pair encodes one character.
     let low = rest.strip_prefix("\\u").and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok());
     Ok(match (code, low) {
         (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {

@@ -1,4 +1,4 @@
-//! Methods of bytes, most of them through those of strings.
+//! Methods of bytes, most of them implemented by those of strings.
 
 use super::{MethodFunction, string};
 use crate::arguments::FunctionArguments;
@@ -78,10 +78,10 @@ fn hex(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Val
     Ok(own(value).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
 }
 
-/// What is no ASCII is moved to where no letters are, so that it stays as it is.
+/// Bytes outside of ASCII become private-use characters, which aren't letters, so that methods leave them unchanged.
 const AWAY: u32 = 0xf700;
 
-/// The method of a string of the same characters.
+/// Calls the string method on a string of the same characters.
 fn as_text(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments, name: &str) -> Result<Value> {
     let Some(method) = string::find(name) else { return Ok(Value::None) };
     let positional = arguments.rest().iter().map(to_text).collect::<Result<Vec<_>>>()?;

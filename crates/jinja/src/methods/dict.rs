@@ -132,7 +132,7 @@ fn update(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) ->
     Ok(Value::None)
 }
 
-/// What `dict(x)` and `.update(x)` take: a mapping, or a list of pairs.
+/// The pairs for `dict(x)` and `.update(x)`: from a mapping or a list of pairs.
 pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
     match value {
         Value::Dict(dict) => {

@@ -1,4 +1,4 @@
-//! Methods of lists, and the two of tuples.
+//! Methods of lists and tuples.
 
 use std::cell::RefMut;
 
@@ -34,7 +34,7 @@ pub fn find_of_tuple(name: &str) -> Option<MethodFunction> {
     })
 }
 
-/// Values have no code of the template's that could be running now, so that this borrow is free.
+/// Borrows the list. The borrow can't fail: no code of the template runs while a list is borrowed.
 fn own(value: &Value) -> Result<RefMut<'_, Vec<Value>>> {
     match value {
         Value::List(items) => Ok(items.borrow_mut()),

@@ -21,10 +21,10 @@ use crate::error::Result;
 use crate::scope::Scope;
 use crate::value::{PythonObject, Value};
 
-/// A method, called with the value it belongs to.
+/// A method; it gets the value that it is called on.
 pub type MethodFunction = fn(&Scope<'_>, &Value, FunctionArguments) -> Result<Value>;
 
-/// The method of that name, if values of this type have one.
+/// Finds a method of the value's type by name.
 pub fn find(value: &Value, name: &str) -> Option<MethodFunction> {
     match value {
         Value::String(_) => string::find(name),
@@ -38,7 +38,7 @@ pub fn find(value: &Value, name: &str) -> Option<MethodFunction> {
     }
 }
 
-/// `x.name` where it is a method, as a function that remembers `x`.
+/// The bound method `x.name`: a function that holds `x`.
 pub fn bound(value: &Value, name: &str) -> Option<Value> {
     if let Some(attribute) = number::attribute(value, name) {
         return Some(attribute);

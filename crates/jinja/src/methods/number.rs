@@ -22,7 +22,7 @@ pub fn find(value: &Value, name: &str) -> Option<MethodFunction> {
     })
 }
 
-/// What is an attribute and no method.
+/// The attributes of numbers that aren't methods.
 pub fn attribute(value: &Value, name: &str) -> Option<Value> {
     let whole = matches!(value, Value::Bool(_) | Value::Int(_) | Value::BigInt(_));
     match (name, value) {
@@ -66,7 +66,7 @@ fn as_integer_ratio(_: &Scope<'_>, value: &Value, arguments: FunctionArguments) 
         return Err(Error::exception(exception, format!("cannot convert {kind} to integer ratio")));
     }
     let (mut numerator, mut denominator) = (*number, BigInt::from(1));
-    // A float is a whole number times a power of two, so that this ends.
+    // A float is an integer times a power of two, so the loop ends.
     while numerator != numerator.trunc() {
         numerator *= 2.0;
         denominator *= 2;

@@ -40,7 +40,7 @@ fn own(value: &Value) -> Result<std::cell::RefMut<'_, PythonSet>> {
     }
 }
 
-/// The items of the first for which it holds that they are in the second.
+/// The items of the first set that are in the second, or with `inside` false those that aren't.
 fn select(first: &PythonSet, second: &PythonSet, inside: bool) -> Result<PythonSet> {
     let mut set = PythonSet::new();
     for item in first.iter() {

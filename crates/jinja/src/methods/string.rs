@@ -41,17 +41,17 @@ pub fn find(name: &str) -> Option<MethodFunction> {
     })
 }
 
-/// The text of the value whose method it is.
+/// The text of the method's value.
 pub(super) fn own(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// A text that is safe if the one it was made of is.
+/// Wraps text derived from a value: it is safe if the value is.
 pub(super) fn like(value: &Value, text: String) -> Value {
     if value.is_safe() { Value::safe(text) } else { text.into() }
 }
 
-/// An argument that must be a string.
+/// Converts an argument that must be a string.
 pub(super) fn string(value: &Value, what: &str) -> Result<String> {
     match value {
         Value::String(text) => Ok(text.to_string()),
@@ -75,7 +75,7 @@ pub(crate) fn capitalize(text: &str) -> String {
     }
 }
 
-/// The large letter at the start of a word; a few are made of two letters, of which only the first is large.
+/// The titlecase form of a letter. For ligatures, only the first of its letters is uppercase.
 pub(crate) fn title_case(c: char) -> String {
     match c {
         'Ǆ' | 'ǅ' | 'ǆ' => "ǅ".into(),
@@ -87,7 +87,7 @@ pub(crate) fn title_case(c: char) -> String {
     }
 }
 
-/// The first letter after anything that is no letter becomes large, the others small.
+/// Uppercases each letter that doesn't follow a letter, and lowercases the others.
 fn title(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_word = false;
@@ -114,7 +114,7 @@ fn swap_case(text: &str) -> String {
     out
 }
 
-/// Width and filling character of `center` and its like.
+/// The width and fill character of `center` and the like.
 fn justification(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -> Result<(usize, char)> {
     let width = arguments.take("width")?.to_index()?.max(0) as usize;
     let fill = match arguments.optional("fillchar")? {
@@ -140,7 +140,7 @@ fn fill(count: usize, fill: char) -> String {
 fn center(scope: &Scope<'_>, value: &Value, arguments: FunctionArguments) -> Result<Value> {
     let length = own(value).chars().count();
     let (missing, c) = justification(scope, value, arguments)?;
-    // Python puts the odd one to the left if the width is odd.
+    // For an odd width, Python puts the extra fill character on the left.
     let left = missing / 2 + (missing & (missing + length) & 1);
     Ok(like(value, format!("{}{}{}", fill(left, c), own(value), fill(missing - left, c))))
 }
@@ -307,7 +307,7 @@ fn replace(scope: &Scope<'_>, value: &Value, mut arguments: FunctionArguments) -
     Ok(like(value, replaced(scope, own(value), &old, &new, count)?))
 }
 
-/// Replaces at most `count` times; always if that is negative.
+/// Replaces at most `count` occurrences, or all if `count` is negative.
 pub(crate) fn replaced(scope: &Scope<'_>, text: &str, old: &str, new: &str, count: i64) -> Result<String> {
     let most = usize::try_from(count).unwrap_or(usize::MAX);
     let found = text.matches(old).take(most).count();

@@ -1,4 +1,4 @@
-//! Methods of strings that answer yes or no.
+//! Methods of strings that return a boolean.
 
 use super::MethodFunction;
 use super::string::{is_space, own};
@@ -46,14 +46,14 @@ fn all(value: &Value, arguments: FunctionArguments, holds: impl Fn(char) -> bool
     Ok((!text.is_empty() && text.chars().all(holds)).into())
 }
 
-/// No letter of the one case, and at least one of the other.
+/// Whether a string has no letter of one case and at least one of the other.
 fn cased(value: &Value, arguments: FunctionArguments, not: fn(char) -> bool, some: fn(char) -> bool) -> Result<Value> {
     arguments.finish()?;
     let text = own(value);
     Ok((!text.chars().any(not) && text.chars().any(some)).into())
 }
 
-/// Where the decimal digits of other scripts begin.
+/// The zero digit of each script besides ASCII.
 const ZEROS: [u32; 22] = [
     0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0, 0xf20, 0x1040,
     0x17e0, 0x1810, 0x1946, 0x19d0, 0x1b50, 0xff10,
@@ -67,7 +67,7 @@ fn is_other_digit(c: char) -> bool {
     other_digit(c).is_some()
 }
 
-/// The text with the digits of all scripts as ASCII's.
+/// Replaces the digits of all scripts by ASCII digits.
 pub(crate) fn ascii_digits(text: &str) -> String {
     let ascii = |c: char| other_digit(c).and_then(|digit| char::from_digit(digit, 10)).unwrap_or(c);
     if text.is_ascii() { text.to_owned() } else { text.chars().map(ascii).collect() }

@@ -1,4 +1,4 @@
-//! Methods of strings that search.
+//! Methods of strings that search in them.
 
 use super::MethodFunction;
 use super::string::{is_space, like, own, string};
@@ -25,7 +25,7 @@ pub fn find(name: &str) -> Option<MethodFunction> {
     })
 }
 
-/// The part of the text that `start` and `end` leave, and how many characters precede it.
+/// The part of the text between `start` and `end`, and the number of characters before it.
 fn part(value: &Value, arguments: &mut FunctionArguments) -> Result<(String, usize, bool)> {
     let mut bound = |name: &str| -> Result<Option<i64>> {
         match arguments.optional(name)? {

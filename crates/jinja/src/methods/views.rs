@@ -18,7 +18,7 @@ pub enum ViewKind {
 }
 
 impl View {
-    /// Keys and items can be subtracted, as sets can.
+    /// Whether the view supports set operations: keys and items do.
     pub fn is_set(&self) -> bool {
         self.kind != ViewKind::Values
     }

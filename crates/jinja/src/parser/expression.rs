@@ -1,4 +1,4 @@
-//! Expressions with operators, loosest first.
+//! Parses expressions with operators, from the loosest to the tightest.
 
 use super::{TemplateParser, deepest};
 use crate::ast::{Conditional, Expression, ExpressionKind, Operator, Relation};
@@ -7,7 +7,7 @@ use crate::lexer::TokenKind;
 use crate::value::Comparison;
 
 impl TemplateParser<'_> {
-    /// Any expression but a tuple without parentheses.
+    /// Parses any expression except a tuple without parentheses.
     pub(crate) fn expression(&mut self) -> Result<Expression> {
         self.deeper(Self::conditional)
     }
@@ -17,7 +17,7 @@ impl TemplateParser<'_> {
         let asserted = self.assertion.is_some();
         let mut expression = self.or()?;
         while self.skip_name("if")? {
-            // An unknown filter before the `if` is reached only if the condition holds.
+            // An unknown filter before `if` isn't an error, since the condition may be false.
             if !asserted {
                 self.assertion = None;
                 self.error_at = None;
@@ -37,7 +37,7 @@ impl TemplateParser<'_> {
         Ok(expression)
     }
 
-    /// Without a trailing `if`, as a `for` loop needs it.
+    /// Parses an expression without a trailing `if`, as a `for` loop needs it.
     pub(super) fn or(&mut self) -> Result<Expression> {
         let start = self.span();
         let first = self.and()?;
@@ -105,7 +105,7 @@ impl TemplateParser<'_> {
         self.node(ExpressionKind::Compare(Box::new(first), relations), start, below)
     }
 
-    /// All of them bind to the left, `**` too: that is Jinja's way.
+    /// Parses binary operators. As in Jinja, all of them are left-associative, even `**`.
     fn binary(&mut self, level: usize) -> Result<Expression> {
         const LEVELS: [&[(&str, Operator)]; 4] = [
             &[("+", Operator::Add), ("-", Operator::Subtract)],

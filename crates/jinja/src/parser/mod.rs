@@ -15,10 +15,10 @@ use crate::lexer::{self, TemplateToken, TokenKind};
 use crate::place;
 use crate::symbol::Symbol;
 
-/// How deep a tree may be: dropping and evaluating it goes as deep.
+/// The largest depth of a tree: dropping and evaluating it recurse as deep.
 const MAX_DEPTH: u16 = 300;
 
-/// Reads a template's text.
+/// Parses a template's text.
 pub fn template(environment: &Environment, source: &str, name: &str) -> Result<ParsedTemplate> {
     if source.len() >= u32::MAX as usize {
         return Err(Error::limit("a template is larger than 4 GiB"));
@@ -42,7 +42,7 @@ pub fn template(environment: &Environment, source: &str, name: &str) -> Result<P
     }
 }
 
-/// Reads a bare expression. The template holds it as its only statement.
+/// Parses a bare expression, which becomes the template's only statement.
 pub fn expression(environment: &Environment, source: &str) -> Result<ParsedTemplate> {
     let text: Rc<str> = source.into();
     let tokens = lexer::expression_tokens(&text, environment.options());
@@ -72,21 +72,21 @@ pub struct TemplateParser<'a> {
     source: Rc<str>,
     tokens: Vec<TemplateToken>,
     at: usize,
-    /// The tags that would end what is being read, innermost last.
+    /// The end tags expected by each open construct, innermost last.
     ends: Vec<&'static [&'static str]>,
-    /// The tags that are open, innermost last.
+    /// The open tags, innermost last.
     tags: Vec<Rc<str>>,
     blocks: Vec<Rc<BlockDefinition>>,
-    /// Set where the error is elsewhere than at the current token.
+    /// The place of an error that isn't at the current token.
     error_at: Option<Span>,
-    /// What is wrong only in its meaning: reported if the rest can be read.
+    /// A semantic error, which is reported if the rest parses.
     assertion: Option<Error>,
-    /// Within an `if`, where an unknown filter is no error unless it is reached.
+    /// Greater than 0 within an `if`, where an unknown filter is an error only when it is evaluated.
     soft: usize,
     depth: u16,
-    /// How many loops are open within this macro or block.
+    /// The number of open loops in this macro or block.
     loops: usize,
-    /// The names that the macro being read speaks of: `varargs`, `kwargs`, `caller`.
+    /// Whether the current macro uses `varargs`, `kwargs` and `caller`.
     special: [bool; 3],
 }
 
@@ -122,7 +122,7 @@ impl<'a> TemplateParser<'a> {
         &self.tokens[self.at].kind
     }
 
-    /// The token after the current one.
+    /// Returns the token after the current one.
     fn peek(&self) -> &TokenKind {
         &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
     }
@@ -131,7 +131,7 @@ impl<'a> TemplateParser<'a> {
         self.tokens[self.at].span
     }
 
-    /// From a place to the end of the token before the current one.
+    /// The span from `start` to the end of the previous token.
     fn since(&self, start: Span) -> Span {
         let end = self.tokens[self.at.saturating_sub(1)].span.end;
         Span { start: start.start, end: end.max(start.end) }
@@ -179,7 +179,7 @@ impl<'a> TemplateParser<'a> {
         &self.source[span.start as usize..span.end as usize]
     }
 
-    /// Any name.
+    /// Consumes a name, whichever it is.
     pub(crate) fn expect_name(&mut self) -> Result<Rc<str>> {
         match self.current() {
             TokenKind::Name(name) => {
@@ -207,13 +207,13 @@ impl<'a> TemplateParser<'a> {
         }
     }
 
-    /// An error about an earlier place.
+    /// Creates an error about an earlier place.
     fn fail(&mut self, message: impl Into<String>, span: Span) -> Error {
         self.error_at = Some(span);
         Error::syntax(message)
     }
 
-    /// Remembers what is wrong, to be raised if nothing else is.
+    /// Records an error to be reported if the parser finds no other.
     fn assert_later(&mut self, message: impl Into<String>, span: Span, hint: Option<String>) {
         let mut error = Error::new(crate::error::ErrorKind::Syntax, "TemplateAssertionError", message);
         error.hint = hint;
@@ -239,7 +239,7 @@ impl<'a> TemplateParser<'a> {
         Ok(Expression { kind, span: self.since(start), depth })
     }
 
-    /// Runs a part of the parser one level deeper.
+    /// Runs a part of the parser one level deeper, up to the limit.
     fn deeper<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH / 3 {
             return Err(Error::limit("a template nests too deeply"));
@@ -251,7 +251,7 @@ impl<'a> TemplateParser<'a> {
     }
 }
 
-/// The deepest of some expressions.
+/// The largest depth of some expressions.
 fn deepest<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> u16 {
     expressions.into_iter().map(|expression| expression.depth).max().unwrap_or(0)
 }

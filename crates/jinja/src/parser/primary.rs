@@ -1,4 +1,4 @@
-//! Names, literals, and what can follow them: subscripts, calls, filters and tests.
+//! Parses names, literals, and what may follow them: subscripts, calls, filters and tests.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl TemplateParser<'_> {
             TokenKind::String(first) => {
                 self.advance()?;
                 let mut text = first;
-                // Neighbours are one string.
+                // Adjacent string literals are concatenated.
                 while let TokenKind::String(more) = self.current() {
                     text = format!("{text}{more}").into();
                     self.advance()?;
@@ -63,7 +63,7 @@ impl TemplateParser<'_> {
         self.node(kind, start, 0)
     }
 
-    /// Expressions with commas between; a single one is itself.
+    /// Parses expressions separated by commas; a single one isn't wrapped into a tuple.
     pub(crate) fn tuple(&mut self, conditional: bool, parentheses: bool) -> Result<Expression> {
         let start = self.span();
         let mut items = Vec::new();
@@ -134,7 +134,7 @@ impl TemplateParser<'_> {
         self.node(ExpressionKind::Dict(items), start, below)
     }
 
-    /// Subscripts and calls.
+    /// Parses subscripts and calls.
     pub(super) fn postfix(&mut self, mut node: Expression) -> Result<Expression> {
         loop {
             node = match self.current() {
@@ -277,7 +277,7 @@ impl TemplateParser<'_> {
         Ok(arguments)
     }
 
-    /// After the `|`; the value is none where a block's body is filtered.
+    /// Parses a filter after the `|`. There is no value where a block's body is filtered.
     pub(super) fn filter(&mut self, value: Option<Expression>) -> Result<Expression> {
         let here = self.span();
         let start = value.as_ref().map_or(here, |value| value.span);

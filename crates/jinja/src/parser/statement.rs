@@ -1,4 +1,4 @@
-//! Statements: what stands in `{% … %}`.
+//! Parses statements: the contents of `{% … %}`.
 
 use std::rc::Rc;
 
@@ -9,7 +9,8 @@ use crate::lexer::TokenKind;
 use crate::value::quoted;
 
 impl TemplateParser<'_> {
-    /// Text, prints and tags up to one of the end tags, which stays the current token; or to the end of the template.
+    /// Parses text, prints and tags up to one of the end tags, which remains the current token; or to the template's
+    /// end.
     pub(super) fn statements_until(&mut self, ends: Option<&'static [&'static str]>) -> Result<Vec<Statement>> {
         self.ends.extend(ends);
         let mut body = Vec::new();
@@ -52,7 +53,7 @@ impl TemplateParser<'_> {
         Ok(body)
     }
 
-    /// The body of a tag, from the rest of its opening up to one of the end tags, whose name is given back.
+    /// Parses a tag's body, from the rest of its opening up to one of the end tags; also returns that tag's name.
     pub(crate) fn body(&mut self, ends: &'static [&'static str]) -> Result<(Vec<Statement>, Rc<str>)> {
         self.skip_sign(":")?;
         self.expect_block_end()?;
@@ -122,7 +123,7 @@ impl TemplateParser<'_> {
         Ok(())
     }
 
-    /// A tag of Jinja's that is one statement; `None` for any other name.
+    /// Parses one of Jinja's tags that is a single statement; `None` for any other name.
     fn tag(&mut self, name: &str, start: Span) -> Result<Option<StatementKind>> {
         Ok(Some(match name {
             "for" => self.for_loop()?,
@@ -160,7 +161,7 @@ impl TemplateParser<'_> {
         }))
     }
 
-    /// `{% print a, b %}` is a statement for each value.
+    /// Parses `{% print a, b %}` into one statement for each value.
     fn print_statement(&mut self, start: Span, body: &mut Vec<Statement>) -> Result<()> {
         self.advance()?;
         let mut first = true;
@@ -290,7 +291,7 @@ impl TemplateParser<'_> {
         let (body, end) = self.body(ends)?;
         self.loops = loops;
         let [uses_varargs, uses_kwargs, uses_caller] = self.special;
-        // What an inner macro speaks of, it may have from the outer one.
+        // An inner macro may use variables of the outer one.
         for (own, inner) in self.special.iter_mut().zip(outer) {
             *own |= inner;
         }
@@ -322,7 +323,7 @@ impl TemplateParser<'_> {
         Ok(parameters)
     }
 
-    /// A name that something can be assigned to.
+    /// Parses a name that can be assigned to.
     pub(crate) fn assignable_name(&mut self) -> Result<Rc<str>> {
         let here = self.span();
         let name = self.expect_name()?;
@@ -332,7 +333,7 @@ impl TemplateParser<'_> {
         Ok(name)
     }
 
-    /// What `set`, `for` and `with` assign to.
+    /// Parses the target of `set`, `for` or `with`.
     pub(crate) fn target(&mut self, with_namespace: bool) -> Result<AssignmentTarget> {
         let start = self.span();
         let mut targets = Vec::new();

@@ -1,4 +1,4 @@
-//! Statements about other templates: blocks, includes and imports; and Salt's tags, which are like them.
+//! Parses statements about other templates (blocks, includes and imports) and Salt's tags, which are similar.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::lexer::TokenKind;
 use crate::salt;
 
-/// All tags that begin something or stand alone, for hints.
+/// All tags that open a block or stand alone, for hints.
 pub(super) const TAGS: &[&str] = &[
     "autoescape",
     "block",
@@ -93,7 +93,7 @@ impl TemplateParser<'_> {
         Ok(StatementKind::Include { template, ignore_missing, with_context })
     }
 
-    /// `with context` or `without context`, if it is here.
+    /// Parses `with context` or `without context`, if it is here.
     fn import_context(&mut self) -> Result<Option<bool>> {
         let with = self.current().is_name("with");
         if (with || self.current().is_name("without")) && self.peek().is_name("context") {
@@ -147,7 +147,7 @@ impl TemplateParser<'_> {
         Ok(StatementKind::FromImport { template, names, with_context: context })
     }
 
-    /// Salt's own tags. False if this is none.
+    /// Parses one of Salt's tags. Returns false if the name isn't one.
     pub(super) fn salt_tag(&mut self, name: &str, start: Span, body: &mut Vec<Statement>) -> Result<bool> {
         if !self.environment.options().salt {
             return Ok(false);

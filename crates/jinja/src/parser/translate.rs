@@ -1,4 +1,4 @@
-//! The `trans` block: text with variables, in singular and plural. Nothing is translated.
+//! Parses the `trans` block: text with variables, in singular and plural. Nothing is translated.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ impl TemplateParser<'_> {
             if self.skip_sign(":")? {
                 break;
             }
-            // A word in front that only names the context for translators.
+            // A leading string is the context for translators; it is ignored.
             if bindings.is_empty() && matches!(self.current(), TokenKind::String(_)) {
                 self.advance()?;
                 continue;
@@ -65,7 +65,7 @@ impl TemplateParser<'_> {
         Ok(StatementKind::Translate(Box::new(Translate { bindings, count, singular, plural })))
     }
 
-    /// Up to `pluralize` or `endtrans`, which is the current token then.
+    /// Parses up to `pluralize` or `endtrans`, which remains the current token.
     fn translate_parts(&mut self, may_pluralize: bool, trimmed: bool) -> Result<Vec<TranslatePart>> {
         let mut parts = Vec::new();
         loop {
@@ -111,7 +111,7 @@ impl TemplateParser<'_> {
     }
 }
 
-/// Joins lines with single blanks.
+/// Joins lines with single spaces.
 fn trim(parts: &mut [TranslatePart]) {
     let last = parts.len().saturating_sub(1);
     for (index, part) in parts.iter_mut().enumerate() {

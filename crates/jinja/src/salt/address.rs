@@ -1,4 +1,4 @@
-//! [`IpAddress`]: an IP address, maybe with a prefix, as Python's `ipaddress` reads and prints it.
+//! [`IpAddress`]: an IP address with an optional prefix, as Python's `ipaddress` parses and prints it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ pub(super) struct IpAddress {
 }
 
 impl IpAddress {
-    /// `192.0.2.1`, `192.0.2.1/24`, `192.0.2.1/255.255.255.0`, `fe80::1%eth0/64`.
+    /// Parses `192.0.2.1`, `192.0.2.1/24`, `192.0.2.1/255.255.255.0` or `fe80::1%eth0/64`.
     pub fn parse(text: &str) -> Option<IpAddress> {
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let (address, zone) = match address.split_once('%') {
@@ -34,14 +34,14 @@ impl IpAddress {
         if self.ip.is_ipv4() { 4 } else { 6 }
     }
 
-    /// Without the prefix if none was given.
+    /// The address, with the prefix only if one was given.
     pub fn text(&self) -> String {
         let zone = self.zone.as_ref().map_or(String::new(), |zone| format!("%{zone}"));
         let prefix = self.prefix.map_or(String::new(), |prefix| format!("/{prefix}"));
         format!("{}{zone}{prefix}", ip_text(self.ip))
     }
 
-    /// With its prefix, which is all of it if none was given.
+    /// The address with its prefix; without one, the prefix is the whole length.
     pub fn interface_text(&self) -> String {
         IpAddress { prefix: Some(self.length()), ..self.clone() }.text()
     }
@@ -54,14 +54,14 @@ impl IpAddress {
         u32::from(width(self.ip) - self.length())
     }
 
-    /// The first and the last address of the network it is in.
+    /// The first and the last address of its network.
     pub fn bounds(&self) -> (u128, u128) {
         let mask = 1u128.checked_shl(self.free_bits()).map_or(u128::MAX, |end| end - 1);
         let number = number(self.ip);
         (number & !mask, number | mask)
     }
 
-    /// The first and last of those that a machine can have.
+    /// The first and the last address that a host can have.
     pub fn host_bounds(&self) -> (u128, u128) {
         let (first, last) = self.bounds();
         match (self.ip.is_ipv4(), self.free_bits()) {
@@ -83,12 +83,12 @@ impl IpAddress {
         self.version() == other.version() && (first..=last).contains(&number(other.ip))
     }
 
-    /// Whether it is in one of these networks.
+    /// Whether it is in one of the networks.
     fn is_in(&self, networks: &[&str]) -> bool {
         networks.iter().filter_map(|network| IpAddress::parse(network)).any(|network| network.contains(self))
     }
 
-    /// Whether it is of a kind that Salt's filters have a word for; `None` if the word is unknown.
+    /// Whether the address has the property that Salt calls `option`; `None` if the option is unknown.
     pub fn is(&self, option: &str) -> Option<bool> {
         Some(match option {
             "global" | "public" => !self.is_private(),
@@ -114,7 +114,7 @@ impl IpAddress {
     }
 }
 
-/// By the registries of special addresses, as Python 3.11 has them.
+/// The registered special networks, as in Python 3.11.
 const PRIVATE: &[&str] = &[
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -172,7 +172,7 @@ fn number(ip: IpAddr) -> u128 {
     }
 }
 
-/// A number, or for IPv4 a netmask or its inverse.
+/// Parses a prefix length or, for IPv4, a netmask or an inverse netmask.
 fn prefix_length(text: &str, ip: IpAddr) -> Option<u8> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok().filter(|length| *length <= width(ip));
@@ -183,7 +183,7 @@ fn prefix_length(text: &str, ip: IpAddr) -> Option<u8> {
     length(mask).or_else(|| length(!mask))
 }
 
-/// IPv6 without the dotted form that Rust has for some.
+/// Prints IPv6 without the dotted-decimal form that Rust uses for some addresses.
 fn ip_text(ip: IpAddr) -> String {
     let IpAddr::V6(ip) = ip else { return ip.to_string() };
     let parts = ip.segments();

@@ -43,7 +43,7 @@ fn size(value: &Value) -> Result<usize> {
     usize::try_from(value.to_index()?).map_err(|_| Error::value_error("r must be non-negative"))
 }
 
-/// All ways to choose items one after the other, where `fits` says what may follow what was chosen.
+/// All ways to choose `length` items in order, where `fits` says which item may follow the chosen ones.
 fn choose(
     scope: &Scope<'_>,
     name: &'static str,
@@ -52,7 +52,7 @@ fn choose(
     fits: impl Fn(&[usize], usize) -> bool,
 ) -> Result<Value> {
     let mut out = Vec::new();
-    // Where more are wanted than there are, a search would only find out after all the others.
+    // If more items are wanted than there are, nothing fits; the search would find that out only at its end.
     if length > pool.len() && !fits(&[0], 0) {
         return Ok(Value::generator(name, out));
     }
@@ -60,7 +60,7 @@ fn choose(
     let mut chosen: Vec<usize> = Vec::new();
     let mut next = 0;
     loop {
-        // Whether an item fits is found by looking at those that were chosen.
+        // `fits` looks at all items chosen so far.
         scope.charge(1 + chosen.len() / 16)?;
         if chosen.len() == length {
             scope.charge(length)?;

@@ -1,10 +1,10 @@
-//! Parses dates as people write them.
+//! Parses dates in the forms that people write.
 
 use super::dates::{MONTHS, Moment, WEEKDAYS, of_seconds};
 
-/// A date and maybe a time; `None` if the text is none of the known forms.
+/// Parses a date with an optional time; `None` if the text has no known form.
 ///
-/// A zone is understood and left away: the time is shown as it was written.
+/// A time zone is accepted and ignored: the time stays as written.
 pub(super) fn parse(text: &str) -> Option<Moment> {
     let text = text.trim();
     if let Some(seconds) = text.strip_prefix('@') {
@@ -57,11 +57,11 @@ pub(super) fn parse(text: &str) -> Option<Moment> {
     let year = written.or(year)?;
     let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 25 && minute < 60 && second < 61;
     let moment = Moment { year, month, day, hour, minute, second, microsecond };
-    // Through the seconds, so that the 31st of a short month is one of the next.
+    // Converting through seconds turns the 31st of a short month into a day of the next month.
     fits.then(|| of_seconds(moment.seconds(), microsecond))
 }
 
-/// A word that depends on the clock.
+/// A word such as `tomorrow`, whose meaning depends on the clock.
 pub(super) struct Shift {
     days: i64,
     midnight: bool,
@@ -85,7 +85,7 @@ impl Shift {
     }
 }
 
-/// `2002-12-25`, `2002/12/25`, `12/25/2002`, `25.12.2002`, `25-12-2002`.
+/// Parses `2002-12-25`, `2002/12/25`, `12/25/2002`, `25.12.2002` or `25-12-2002`.
 fn numeric(first: &str, words: &mut DateWords) -> Option<(Option<i64>, i64, i64)> {
     let separator = words.next()?;
     let second = words.next()?;
@@ -111,7 +111,7 @@ fn numeric(first: &str, words: &mut DateWords) -> Option<(Option<i64>, i64, i64)
     }
 }
 
-/// `10:11`, `10:11:12`, `10:11:12.5`, with `AM` or `PM`.
+/// Parses `10:11`, `10:11:12` or `10:11:12.5`, with an optional `AM` or `PM`.
 fn clock(first: &str, words: &mut DateWords) -> Option<(i64, i64, i64, i64)> {
     let mut hour: i64 = first.parse().ok()?;
     words.skip(":");
@@ -157,7 +157,7 @@ fn zone(word: &str) -> bool {
     matches!(word.to_ascii_uppercase().as_str(), "Z" | "UTC" | "GMT" | "+" | "-")
 }
 
-/// Runs of digits, runs of letters, and single other characters.
+/// Splits text into runs of digits, runs of letters, and other single characters.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     let mut kind = ' ';
@@ -179,7 +179,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The tokens that are left, the next one last.
+/// The remaining tokens; the next one is last.
 struct DateWords(Vec<String>);
 
 impl DateWords {
@@ -208,7 +208,7 @@ impl DateWords {
         Some(number)
     }
 
-    /// A year of four digits, if it is next.
+    /// Takes a year of four digits, if it is next.
     fn year(&mut self) -> Option<i64> {
         let year = self.peek().filter(|word| word.len() == 4)?.parse().ok()?;
         self.next();
@@ -222,7 +222,7 @@ impl DateWords {
         }
     }
 
-    /// The digits of `+02:00`, the sign being gone.
+    /// Skips the digits of `+02:00`, after the sign.
     fn zone_offset(&mut self) {
         if self.peek().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
             self.next();

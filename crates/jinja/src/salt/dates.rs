@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
 
-/// A moment as a calendar shows it.
+/// A point in time as calendar fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     pub year: i64,
@@ -52,7 +52,7 @@ fn moment(scope: &Scope<'_>, value: &Value) -> Result<Moment> {
             None => return Err(unreadable()?),
         },
     };
-    // Years of four digits, as a calendar shows them.
+    // Python's calendar has years of at most four digits.
     if !(-62_135_596_800.0..253_402_300_800.0).contains(&seconds) {
         return Err(unreadable()?);
     }
@@ -62,10 +62,10 @@ fn moment(scope: &Scope<'_>, value: &Value) -> Result<Moment> {
     Ok(of_seconds(whole as i64 + offset, microsecond.min(999_999)))
 }
 
-/// From seconds since 1970.
+/// Converts seconds since 1970 to calendar fields.
 pub(super) fn of_seconds(seconds: i64, microsecond: i64) -> Moment {
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March here, so that the leap day is the last of its year.
+    // Years start in March here, so that the leap day is a year's last day.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -94,7 +94,7 @@ impl Moment {
         era * 146_097 + day_of_era - 719_468
     }
 
-    /// Sunday is 0.
+    /// The day of the week; Sunday is 0.
     fn weekday(&self) -> i64 {
         (self.days() + 4).rem_euclid(7)
     }
@@ -120,7 +120,7 @@ pub(super) const MONTHS: [&str; 12] = [
 ];
 pub(super) const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// As C's `strftime` does it, without a locale.
+/// Formats like C's `strftime` in the C locale.
 fn formatted(moment: &Moment, format: &str) -> String {
     let mut out = String::new();
     let mut letters = format.chars();
@@ -204,7 +204,7 @@ fn field(moment: &Moment, directive: char) -> Option<String> {
     })
 }
 
-/// The year and week that the Thursday of this week is in.
+/// The ISO year and week: those of the week's Thursday.
 fn iso_week(moment: &Moment) -> (i64, i64) {
     let monday = (moment.weekday() + 6) % 7;
     let thursday = of_seconds((moment.days() + 3 - monday) * 86_400, 0);

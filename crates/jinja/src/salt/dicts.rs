@@ -32,7 +32,7 @@ fn split<'t>(path: &'t str, delimiter: &'t str) -> Box<dyn Iterator<Item = &'t s
     if delimiter.is_empty() { Box::new(std::iter::once(path)) } else { Box::new(path.split(delimiter)) }
 }
 
-/// A step into a list is looked for in its dicts first, and is an index otherwise.
+/// Takes one step of a path. In a list, the step is a key of one of its dicts, or else an index.
 fn next(here: &Value, step: &Value) -> Result<Option<Value>> {
     match here {
         Value::List(items) => {
@@ -68,7 +68,7 @@ fn next(here: &Value, step: &Value) -> Result<Option<Value>> {
     }
 }
 
-/// What a step of a path means if it isn't a string: `5` is a number, `true` a boolean.
+/// Parses a path's step as YAML does: `5` is a number, `true` a boolean.
 fn as_yaml(text: &str) -> Value {
     match text {
         "None" => Value::None,
@@ -79,7 +79,7 @@ fn as_yaml(text: &str) -> Value {
 
 type DictTarget = (Rc<SharedCell<Dict>>, String);
 
-/// The innermost dict that a path leads to, made on the way where there is none, and the last key.
+/// Follows a path to its innermost dict, creating missing dicts, and returns that dict and the last key.
 fn innermost(value: &Value, arguments: &mut FunctionArguments) -> Result<(DictTarget, Value)> {
     let keys = arguments.take("keys")?.to_text()?;
     let given = arguments.take("value")?;
@@ -146,7 +146,7 @@ pub(super) fn extend_dict_key_value(
     Ok(value)
 }
 
-/// Calls the method that is named like the change.
+/// Changes the value under the last key by its method of that name; a missing value starts as `empty()`.
 fn change(scope: &Scope<'_>, target: DictTarget, given: Value, method: &str, empty: fn() -> Value) -> Result<()> {
     let (dict, last) = target;
     let found = dict.borrow().get_str(&last).cloned();
@@ -189,7 +189,7 @@ pub(super) fn from_entries(_: &Scope<'_>, value: Value, arguments: FunctionArgum
     for entry in value.to_vec()? {
         let Value::Dict(entry) = entry else { continue };
         let entry = entry.borrow().clone();
-        // Any spelling of the words will do.
+        // The case of the field names doesn't matter.
         let get = |name: &str| {
             let fits = |key: &Value| key.as_str().is_some_and(|key| key.eq_ignore_ascii_case(name));
             entry.iter().find(|(key, _)| fits(key)).map(|(_, value)| value.clone())
@@ -254,7 +254,7 @@ pub(super) fn mysql_to_dict(_: &Scope<'_>, value: Value, mut arguments: Function
     Ok(Value::dict(out))
 }
 
-/// `json_encode_dict` and its like: all texts as bytes, all tuples as lists.
+/// `json_encode_dict` and the like: returns the data with texts as bytes and tuples as lists.
 pub(super) fn encode(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let _ = (arguments.rest(), arguments.keywords());
     encoded(scope, &value, 0)

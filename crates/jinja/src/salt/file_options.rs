@@ -7,10 +7,10 @@ use crate::options::Options;
 const HEADER: &str = "#jinja2:";
 
 impl Options {
-    /// The options for this template, and its text without that line, if it has one.
+    /// Reads the options line of a template, if it has one; returns the options and the text without the line.
     ///
-    /// The line may also be the second, below `#!jinja|yaml`. What it says and is not known is passed over, and so is
-    /// a line that isn't JSON, which then stays.
+    /// The line may be the second one, below `#!jinja|yaml`. Unknown options are ignored. A line that isn't JSON is not
+    /// an options line and stays in the text.
     pub fn of_file(&self, source: &str) -> Option<(Options, String)> {
         let first_end = source.find('\n').map_or(source.len(), |end| end + 1);
         let is_shebang = source.starts_with("#!") && !source.starts_with("#!/");
@@ -26,7 +26,8 @@ impl Options {
         Some((options, format!("{}{}", &source[..start], &rest[end..])))
     }
 
-    /// Sets an option by the name it has in Jinja2 and in Salt's `jinja_env`; false if it is unknown or of another kind.
+    /// Sets an option by its name in Jinja2 and in Salt's `jinja_env`; false if the name is unknown or the type is
+    /// wrong.
     pub fn set(&mut self, name: &str, value: &Value) -> bool {
         let flag = match name {
             "autoescape" => Some(&mut self.autoescape),

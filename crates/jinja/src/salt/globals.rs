@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::scope::Scope;
 use crate::value::{Dict, ORDERED, PythonObject, Value};
 
-/// What a template can call by a bare name.
+/// A function that a template calls by a bare name.
 pub(super) struct SaltGlobal {
     pub name: &'static str,
     pub call: fn(&Scope<'_>, FunctionArguments) -> Result<Value>,
@@ -38,7 +38,7 @@ pub(super) fn raise(_: &Scope<'_>, mut arguments: FunctionArguments) -> Result<V
     Err(Error::new(ErrorKind::Raised, "TemplateError", message))
 }
 
-/// All dicts are ordered here.
+/// Creates a dict; all dicts keep their order.
 pub(super) fn odict(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let mut ordered = Dict::new();
     ordered.set_class(ORDERED);
@@ -50,7 +50,7 @@ pub(super) fn odict(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Resu
     Ok(dict)
 }
 
-/// Everything the template can see, as far as it is plain data.
+/// Returns all variables that the template can see, as plain data where possible.
 pub(super) fn show_full_context(scope: &Scope<'_>, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
     let mut context = Dict::new();
@@ -64,7 +64,7 @@ pub(super) fn show_full_context(scope: &Scope<'_>, arguments: FunctionArguments)
     Ok(Value::dict(context))
 }
 
-/// Pairs of a target and a value, and last what holds if no target is this machine.
+/// Takes pairs of a target and a value, and a default for a machine that no target matches.
 pub(super) fn ifelse(scope: &Scope<'_>, mut arguments: FunctionArguments) -> Result<Value> {
     let given = arguments.rest();
     let kind = arguments.keyword("tgt_type").map(|kind| kind.to_text()).transpose()?;
@@ -106,7 +106,7 @@ fn holds(target: &Value, kind: TargetKind, subject: &TemplateSubject) -> Result<
     }
 }
 
-/// The second dict over the first, recursively.
+/// Merges `over` into `base` recursively.
 fn merged(base: &Value, over: &Value, lists: bool, depth: usize) -> Result<Value> {
     if depth > crate::value::MAX_NESTING {
         return Err(Error::too_deep("merging"));
@@ -132,7 +132,7 @@ fn merged(base: &Value, over: &Value, lists: bool, depth: usize) -> Result<Value
     }
 }
 
-/// The machine that the template is rendered for, as far as its variables tell.
+/// The machine that the template is rendered for, as far as the template's variables describe it.
 struct TemplateSubject {
     id: String,
     grains: Map,

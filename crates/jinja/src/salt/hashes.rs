@@ -1,4 +1,4 @@
-//! Filters that hash, sign and encode.
+//! Filters that hash, sign or encode.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -35,7 +35,7 @@ fn hash<D: Digest>(value: &Value, arguments: FunctionArguments) -> Result<Value>
     Ok(hex(&D::digest(bytes(value)?)).into())
 }
 
-/// The hash of that name in hexadecimal digits, or an error that names those there are.
+/// Hashes data by the algorithm's name, in hexadecimal; an unknown name's error lists the known ones.
 pub(super) fn named(name: &str, data: &[u8]) -> Result<String> {
     Ok(match name {
         "md5" => hex(&Md5::digest(data)),
@@ -80,7 +80,7 @@ pub(super) fn base64_encode(_: &Scope<'_>, value: Value, arguments: FunctionArgu
 
 pub(super) fn base64_decode(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
-    // As Python does it: what is no digit is passed over.
+    // Characters that aren't digits are ignored, as in Python.
     let digits: Vec<u8> = bytes(&value)?
         .into_iter()
         .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
@@ -92,7 +92,7 @@ pub(super) fn base64_decode(_: &Scope<'_>, value: Value, arguments: FunctionArgu
     })
 }
 
-/// The name-based UUID that belongs to the text, in Salt's own name space.
+/// The name-based UUID of a text, in Salt's namespace.
 pub(super) fn uuid(_: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     const NAMESPACE: u128 = 0x9163_3EBF_1C86_5E33_935A_2806_1F4B_480E;
     arguments.finish()?;

@@ -8,10 +8,10 @@ use rocksalt_core::sort::sort_by;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct DumpsOptions<'a> {
     pub sort_keys: bool,
-    /// What each level is indented with; all on one line without it.
+    /// The indentation of each level; `None` writes everything on one line.
     pub indent: Option<&'a str>,
     pub ascii: bool,
-    /// The most bytes to write: a list may hold another one many times.
+    /// The largest number of bytes to write: a list may hold another one many times.
     pub limit: usize,
 }
 
@@ -69,7 +69,7 @@ fn write(value: &Value, options: DumpsOptions<'_>, depth: usize, out: &mut JsonW
 fn sort(pairs: &mut [(Value, Value)]) -> Result<()> {
     let mut failure = None;
     sort_by(pairs, |(a, _), (b, _)| {
-        // As Python does it: the later one, which is `a`, is asked whether it is less.
+        // As in Python, the later item, which is `a`, is the left operand.
         match a.compares(Comparison::Less, b) {
             Ok(true) => std::cmp::Ordering::Less,
             Ok(false) => match b.compares(Comparison::Less, a) {

@@ -6,7 +6,7 @@ use crate::scope::Scope;
 use crate::value::{Comparison, Dict, MAX_NESTING, PythonSet, Value};
 use rocksalt_core::sort::sort_by;
 
-/// What Python calls hashable: it makes sets of such, and lists of the others.
+/// Whether Python could hash the value. Salt's set filters return a set for hashable arguments, else a list.
 fn is_hashable(value: &Value) -> bool {
     !matches!(value, Value::List(_) | Value::Dict(_) | Value::Set(_))
 }
@@ -24,7 +24,7 @@ fn without_doubles(scope: &Scope<'_>, items: impl IntoIterator<Item = Value>) ->
     let mut set = PythonSet::new();
     let mut kept: Vec<Value> = Vec::new();
     for item in items {
-        // Only what can't be hashed has to be compared with all the others.
+        // Only items that can't be hashed are compared with all the others.
         let fresh = match set.insert(item.clone()) {
             Ok(fresh) => fresh,
             Err(_) => {
@@ -89,7 +89,7 @@ pub(super) fn symmetric_difference(scope: &Scope<'_>, value: Value, arguments: F
     without_doubles(scope, items)
 }
 
-/// Those items that are in the other one, or those that aren't.
+/// The items that are in `other`, or with `wanted` false those that aren't.
 fn chosen(scope: &Scope<'_>, value: &Value, other: &Value, wanted: bool) -> Result<Value> {
     let as_set = is_hashable(value) && is_hashable(other);
     let others = other.to_vec()?;

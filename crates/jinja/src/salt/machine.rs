@@ -7,31 +7,31 @@ use crate::value::Value;
 
 use super::hashes;
 
-/// The host gives one to an environment. Without it, the filters that need one say so.
+/// The access of filters to the machine. Without one, the filters that need it fail.
 ///
 /// An error is a sentence for the template's author.
 pub trait TemplateMachine {
-    /// Seconds since 1970, UTC.
+    /// The time in seconds since 1970, UTC.
     fn now(&self) -> Result<f64, String> {
         Err("the time is not known here".into())
     }
 
-    /// How many seconds local time is ahead of UTC at that time.
+    /// The offset of local time from UTC at that time, in seconds.
     fn utc_offset(&self, _at: i64) -> i64 {
         0
     }
 
-    /// Fills the bytes with secure random ones.
+    /// Fills the bytes from a secure random source.
     fn random(&self, _bytes: &mut [u8]) -> Result<(), String> {
         Err("there are no random numbers here".into())
     }
 
-    /// The path of a program, if there is one of that name.
+    /// The path of a program, if it is installed.
     fn which(&self, _name: &str) -> Result<Option<String>, String> {
         Err(NO_MACHINE.into())
     }
 
-    /// What is in a file.
+    /// The content of a file.
     fn read(&self, _path: &str) -> Result<Vec<u8>, String> {
         Err(NO_MACHINE.into())
     }
@@ -46,12 +46,12 @@ pub trait TemplateMachine {
         Err(NO_MACHINE.into())
     }
 
-    /// The first address of a name at whose port something answers.
+    /// The first address of a host name that accepts a connection on the port.
     fn dns_check(&self, _name: &str, _port: i64, _ipv6: Option<bool>) -> Result<String, String> {
         Err(NO_MACHINE.into())
     }
 
-    /// Salt's `http.query`: the arguments in, a dict of the answer out.
+    /// Salt's `http.query`: takes the arguments and returns the answer as a dict.
     fn http_query(&self, _url: &str, _arguments: &[(String, Value)]) -> Result<Value, String> {
         Err(NO_MACHINE.into())
     }
@@ -59,12 +59,12 @@ pub trait TemplateMachine {
 
 const NO_MACHINE: &str = "this template is rendered where the machine can't be looked at";
 
-/// The machine that knows nothing.
+/// A machine that supports nothing.
 pub(crate) struct Nowhere;
 
 impl TemplateMachine for Nowhere {}
 
-/// Names the filter that couldn't.
+/// Adds the filter's name to an error.
 fn asked<T>(filter: &str, answer: Result<T, String>) -> Result<T> {
     answer.map_err(|reason| Error::exception("CommandExecutionError", format!("{filter}: {reason}")))
 }
@@ -73,12 +73,12 @@ fn machine<'s>(scope: &'s Scope<'_>) -> &'s dyn TemplateMachine {
     scope.environment().machine()
 }
 
-/// A number below a limit, which may be any.
+/// Returns a random number below the limit; 0 if the limit is 0.
 fn random_below(scope: &Scope<'_>, filter: &str, limit: u64) -> Result<u64> {
     if limit == 0 {
         return Ok(0);
     }
-    // What is above the last multiple of the limit would favour small numbers.
+    // Numbers from the last multiple of the limit on would favour small results.
     let fair = u64::MAX - u64::MAX % limit;
     loop {
         let mut bytes = [0; 8];
@@ -125,7 +125,7 @@ pub(super) fn random_sample(scope: &Scope<'_>, value: Value, mut arguments: Func
     sample(scope, &value, size, seed)
 }
 
-/// With a seed always the same ones: not those that Python's generator would choose, which depend on its hashing.
+/// Chooses random items. A seed gives the same ones each time, but not Python's: those depend on its hashing.
 fn sample(scope: &Scope<'_>, value: &Value, size: usize, seed: Option<Value>) -> Result<Value> {
     let mut items = value.to_vec()?;
     if size > items.len() {
@@ -177,7 +177,7 @@ pub(super) fn list_files(scope: &Scope<'_>, value: Value, arguments: FunctionArg
 
 pub(super) fn is_empty(scope: &Scope<'_>, value: Value, arguments: FunctionArguments) -> Result<Value> {
     arguments.finish()?;
-    // A file that isn't there is not empty, and neither is one that can't be read.
+    // A file that is missing or can't be read doesn't count as empty.
     Ok(machine(scope).read(&value.to_text()?).is_ok_and(|data| data.is_empty()).into())
 }
 
@@ -191,7 +191,7 @@ pub(super) fn is_bin_file(scope: &Scope<'_>, value: Value, arguments: FunctionAr
     Ok(machine(scope).read(&value.to_text()?).is_ok_and(|data| is_binary(&data)).into())
 }
 
-/// By its first bytes: a zero, or much that is no text.
+/// Judges by the first bytes: binary data has a zero byte, or many bytes that aren't text.
 fn is_binary(data: &[u8]) -> bool {
     let head = &data[..data.len().min(2048)];
     if head.contains(&0) {

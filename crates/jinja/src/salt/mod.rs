@@ -1,6 +1,6 @@
-//! What Salt adds to Jinja: tags, filters, tests and globals.
+//! Salt's additions to Jinja: tags, filters, tests and globals.
 //!
-//! A filter is a function in the file of its noun, and a line in [`FILTERS`].
+//! Each filter is a function in the file of its noun, and a line in [`FILTERS`].
 
 mod address;
 mod combinations;
@@ -30,14 +30,14 @@ pub(crate) use machine::Nowhere;
 pub use machine::TemplateMachine;
 pub(crate) use tags::Tag;
 
-/// The variables that tell a template where it is: `tplfile`, and its folder in two forms.
+/// The variables that name a template's place: `tplfile`, and its directory in two forms.
 pub(crate) fn place_names(name: &str) -> [(&'static str, Value); 3] {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let shown = if folder.is_empty() { "." } else { folder };
     [("tpldir", shown.into()), ("tpldot", folder.replace('/', ".").into()), ("tplfile", name.into())]
 }
 
-/// How to read a tag of that name, if it is one of Salt's.
+/// The parser of one of Salt's tags, by the tag's name.
 pub(crate) fn tag(name: &str) -> Option<Tag> {
     let found = TAGS.binary_search_by_key(&name, |(known, _)| known).ok()?;
     Some(TAGS[found].1)
@@ -53,7 +53,7 @@ pub(crate) const TAGS: &[(&str, Tag)] = &[
     ("profile", tags::profile),
 ];
 
-/// In place of Jinja's own where they have the same name.
+/// Salt's filters. They replace Jinja's filters of the same name.
 pub(crate) const FILTERS: &[(&str, FilterFunction)] = &[
     ("append_dict_key_value", dicts::append_dict_key_value),
     ("avg", lists::avg),

@@ -1,4 +1,4 @@
-//! Filters on addresses and networks.
+//! Filters on IP addresses and networks.
 
 use super::address::IpAddress;
 use super::text::string;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::{Dict, Generator, Value};
 
-/// The address of that version that a value is, if it has all the options.
+/// Parses a value as an address of that version which has all the options.
 fn address(value: &Value, version: Option<u8>, options: Option<&str>) -> Option<IpAddress> {
     let address = IpAddress::parse(value.as_str()?)?;
     if version.is_some_and(|version| version != address.version()) {
@@ -42,7 +42,7 @@ pub(super) fn is_ipv6(_: &Scope<'_>, value: Value, arguments: FunctionArguments)
     is_address(&value, arguments, Some(6))
 }
 
-/// One address, or those of a list.
+/// The matching addresses of a value: of a single address or of a list.
 enum NetworkMatch {
     Nothing,
     One(IpAddress),
@@ -89,7 +89,7 @@ pub(super) fn ipv6(_: &Scope<'_>, value: Value, arguments: FunctionArguments) ->
     addresses(&value, arguments, Some(6))
 }
 
-/// For each address what `tell` says of it.
+/// Calls `tell` on each matching address.
 fn each(value: &Value, mut arguments: FunctionArguments, tell: impl Fn(&IpAddress) -> Result<Value>) -> Result<Value> {
     let options = options(&mut arguments)?;
     let version = match arguments.optional("version")? {
@@ -113,7 +113,7 @@ pub(super) fn network_hosts(scope: &Scope<'_>, value: Value, arguments: Function
     each(&value, arguments, |address| {
         let (first, last) = address.host_bounds();
         let count = usize::try_from(last - first).unwrap_or(usize::MAX);
-        // A step and some bytes for each: `::/0` has more hosts than there is memory.
+        // Each address costs a step and some bytes: `::/0` has more addresses than fit into memory.
         scope.charge(count.saturating_add(1))?;
         scope.check_size(count.saturating_mul(32))?;
         Ok(Value::list((first..=last).map(|number| address.address_of(number).into()).collect()))

@@ -4,8 +4,9 @@ use crate::error::{Error, Result};
 use crate::value::{MAX_NESTING, Value, quoted};
 use rocksalt_core::yaml::written::double_quoted;
 
-/// `str()` of a value, but a string with a line break or a tab that is directly in a dict is between double quotes:
-/// Python's own quotes would be single, and between those YAML knows no `\n`.
+/// Prints a value like `str()`, but writes a string with a line break or a tab that is directly in a dict in double
+/// quotes: Python would use single quotes, in which YAML has no `
+/// `.
 pub(crate) fn write(value: &Value, out: &mut String, limit: usize) -> Result<()> {
     match value {
         Value::Dict(_) | Value::List(_) | Value::Tuple(_) => nested(value, out, limit, 0),

@@ -1,4 +1,4 @@
-//! Regular expressions in filters and tests, as Python's `re` has them.
+//! Regular expressions in filters and tests, as in Python's `re`.
 
 use rocksalt_core::pattern::{self, Flags, Pattern, ReplacementTemplate};
 
@@ -16,7 +16,7 @@ pub(super) fn regex_match(_: &Scope<'_>, value: Value, arguments: FunctionArgume
     groups(&value, arguments, Pattern::at_start)
 }
 
-/// The tuple of groups, or of the whole match if there are none.
+/// The tuple of groups, or of the whole match if the pattern has none.
 fn groups(
     value: &Value,
     mut arguments: FunctionArguments,
@@ -39,7 +39,7 @@ pub(super) fn regex_replace(scope: &Scope<'_>, value: Value, mut arguments: Func
     let pattern = Pattern::new(string(&expression)?, flags).map_err(failure)?;
     let template = ReplacementTemplate::parse(string(&replacement)?).map_err(failure)?;
     let text = string(&value)?;
-    // At worst the replacement stands between all letters.
+    // In the worst case the replacement is inserted between all characters.
     scope.check_size(text.len().saturating_add(string(&replacement)?.len()))?;
     let (replaced, count) = pattern.replace(text, &template, 0).map_err(failure)?;
     scope.charge(count)?;
@@ -59,7 +59,7 @@ pub(super) fn regex_escape(_: &Scope<'_>, value: Value, arguments: FunctionArgum
     Ok(out.into())
 }
 
-/// `text is match("pattern")`
+/// The test `text is match("pattern")`.
 pub(super) fn is_match(_: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<bool> {
     let expression = arguments.take("rgx")?;
     let flags = flags(&mut arguments)?;

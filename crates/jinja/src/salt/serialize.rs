@@ -1,4 +1,4 @@
-//! Filters that write data as text, and read it from text.
+//! Filters that convert data to text and back.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub(super) fn yaml(scope: &Scope<'_>, value: Value, mut arguments: FunctionArgum
     Ok(Value::safe(yaml_emit::emit(&value, flow, limit(scope))?))
 }
 
-/// For the parameters of a state: a list of one-key dicts.
+/// Writes a state's parameters: a list of one-key dicts.
 pub(super) fn dict_to_sls_yaml_params(
     scope: &Scope<'_>,
     value: Value,
@@ -55,7 +55,7 @@ pub(super) fn json(scope: &Scope<'_>, value: Value, mut arguments: FunctionArgum
     Ok(Value::safe(dumps(&value, options)?.trim()))
 }
 
-/// Salt's own, which passes its options on to Python's `json.dumps`.
+/// Salt's own `tojson`, which passes its options on to Python's `json.dumps`.
 pub(super) fn tojson(scope: &Scope<'_>, value: Value, mut arguments: FunctionArguments) -> Result<Value> {
     let indent = indent(arguments.optional("indent")?)?;
     let sort_keys = arguments.keyword("sort_keys").map_or(Ok(false), |flag| flag.truth())?;
@@ -112,7 +112,7 @@ pub(super) fn load_yaml(_: &Scope<'_>, value: Value, arguments: FunctionArgument
     let text = document(&value).ok_or_else(|| Error::type_error("a string or stream input is required"))?;
     let loaded = rocksalt_core::yaml::parse(&text);
     loaded.map(Value::from).map_err(|error| {
-        // What was being read and what is wrong with it are two lines in Salt.
+        // Salt prints the context and the problem on two lines.
         let said = error.to_string();
         let lines = if said.starts_with("while ") { said.replacen(", ", "\n", 1) } else { said };
         Error::runtime(format!("Encountered error loading yaml: {lines}"))
@@ -141,13 +141,13 @@ pub(super) fn load_text(_: &Scope<'_>, value: Value, arguments: FunctionArgument
         return Ok(undefined);
     }
     Ok(match &value {
-        // An imported template is what it printed.
+        // An imported template is serialized as its output.
         Value::Object(object) if object.type_name().ends_with("TemplateModule") => object.text().into(),
         _ => value,
     })
 }
 
-/// The text to be read: a string, bytes, or what an imported template printed.
+/// The text to parse: a string, bytes, or the output of an imported template.
 fn document(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.to_string()),
@@ -168,7 +168,7 @@ pub(super) fn yaml_squote(_: &Scope<'_>, value: Value, arguments: FunctionArgume
     let mut out = String::from("'");
     let mut breaks = false;
     for c in text.chars() {
-        // Between quotes a single line break is a space: a run of them needs one more.
+        // In a quoted scalar, YAML folds a single line break into a space, so a run of breaks needs one more.
         if is_break(c) {
             if !breaks && c == '\n' {
                 out.push('\n');
@@ -204,7 +204,7 @@ pub(super) fn yaml_encode(_: &Scope<'_>, value: Value, arguments: FunctionArgume
     })
 }
 
-/// Salt looks for undefined values inside, and if there are any gives one that names them all.
+/// Like Salt, finds undefined values inside, and returns one undefined value that names them all.
 fn undefined_inside(value: &Value) -> Option<Value> {
     let mut messages = Vec::new();
     collect(value, &mut messages, &mut HashSet::new(), 0);
@@ -215,7 +215,7 @@ fn undefined_inside(value: &Value) -> Option<Value> {
     }
 }
 
-/// A container that occurs many times is visited once.
+/// Collects the messages of undefined values; a container that occurs many times is visited once.
 fn collect(value: &Value, messages: &mut Vec<String>, seen: &mut HashSet<*const ()>, depth: usize) {
     if depth > MAX_NESTING {
         return;

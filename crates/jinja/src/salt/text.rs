@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::value::Value;
 
-/// The text of a value that must be one.
+/// The text of a value; fails if it isn't a string.
 pub(super) fn string(value: &Value) -> Result<&str> {
     value
         .as_str()
         .ok_or_else(|| Error::type_error(format!("expected string or bytes-like object, got '{}'", value.type_name())))
 }
 
-/// The bytes of a text or of bytes.
+/// The bytes of a string or of bytes.
 pub(super) fn bytes(value: &Value) -> Result<Vec<u8>> {
     match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
@@ -99,7 +99,7 @@ pub(super) fn to_num(_: &Scope<'_>, value: Value, arguments: FunctionArguments) 
     }
 }
 
-/// An integer or else a float, as Python's `int()` and `float()` read them.
+/// Parses an integer or else a float, as Python's `int()` and `float()` do.
 pub(super) fn number(text: &str) -> Option<Value> {
     integer(text).or_else(|| float(text).map(Value::Float))
 }
@@ -121,7 +121,7 @@ pub(super) fn float(text: &str) -> Option<f64> {
     if is_number || is_word { text.to_ascii_lowercase().parse().ok() } else { None }
 }
 
-/// Python allows single underscores between digits.
+/// Removes underscores as Python does: single ones between digits.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     for (index, byte) in bytes.iter().enumerate() {
@@ -205,7 +205,7 @@ pub(super) fn check_whitelist_blacklist(
     Ok(passes.into())
 }
 
-/// A glob, or a regular expression for the whole text.
+/// Matches a glob, or a regular expression on the whole text.
 fn expression_matches(text: &str, expression: &str) -> bool {
     glob::matches(expression, text)
         || Pattern::at_start(&format!("(?:{expression})\\Z"), Flags::NONE)

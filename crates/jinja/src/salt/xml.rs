@@ -1,4 +1,4 @@
-//! Data as XML, as Salt's `xml` filter lays it out.
+//! Writes data as XML, in the layout of Salt's `xml` filter.
 
 use crate::error::{Error, Result};
 use crate::scope::Scope;
@@ -11,11 +11,11 @@ struct Element {
     children: Vec<Element>,
 }
 
-/// The whole document, with its header and a newline at the end.
+/// Writes the whole document, with its header and a final newline.
 pub(super) fn document(scope: &Scope<'_>, value: &Value) -> Result<String> {
     let mut root = None;
     for (tag, inner) in pairs(value)? {
-        // As in Salt the last one is the root.
+        // As in Salt, the last element is the root.
         root = add(scope, &tag, &inner, None, 0)?.or(root);
     }
     let Some(root) = root else {
@@ -26,7 +26,7 @@ pub(super) fn document(scope: &Scope<'_>, value: &Value) -> Result<String> {
     Ok(out)
 }
 
-/// The named things in a value.
+/// The named entries of a value.
 fn pairs(value: &Value) -> Result<Vec<(String, Value)>> {
     match value {
         Value::Dict(dict) => {
@@ -42,7 +42,7 @@ fn pairs(value: &Value) -> Result<Vec<(String, Value)>> {
     }
 }
 
-/// Adds an element to its parent. Without one, it is given back.
+/// Adds an element to its parent, or returns it if there is no parent.
 fn add(
     scope: &Scope<'_>,
     tag: &str,
@@ -53,7 +53,7 @@ fn add(
     if depth > MAX_NESTING {
         return Err(Error::too_deep("writing"));
     }
-    // An element takes far more than a step's worth of memory.
+    // An element takes far more memory than a single step accounts for.
     scope.charge(100)?;
     if let Value::List(items) = value {
         let items = items.borrow().clone();

@@ -1,4 +1,4 @@
-//! YAML as Salt's `yaml` filter writes it: libyaml's layout, keys sorted, lines folded at 80 columns.
+//! Writes YAML as Salt's `yaml` filter does: libyaml's layout, sorted keys, lines folded at 80 columns.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use rocksalt_core::yaml::{Emitter, EmitterOptions, ScalarText};
 
 const OPTIONS: EmitterOptions = EmitterOptions { width: 80, indent: 2, unicode: true };
 
-/// `flow` is `{a: 1}`, otherwise one line an entry. Without a newline at the end; fails beyond `limit` bytes.
+/// Writes YAML without a final newline. `flow` selects the style `{a: 1}`. Fails beyond `limit` bytes.
 pub(super) fn emit(value: &Value, flow: bool, limit: usize) -> Result<String> {
     let mut writer = ObjectWriter {
         emitter: Emitter::new(OPTIONS),
@@ -27,11 +27,11 @@ pub(super) fn emit(value: &Value, flow: bool, limit: usize) -> Result<String> {
     Ok(writer.emitter.finish().trim().to_owned())
 }
 
-/// Walks Python's objects; a container that comes again is an alias.
+/// Walks Python objects; a container that occurs again is written as an alias.
 struct ObjectWriter {
     emitter: Emitter,
     flow: bool,
-    /// Containers by address; those that come again have a number.
+    /// Containers by address; those that occur again have a number.
     seen: HashMap<*const (), Option<usize>>,
     anchors: usize,
     written: HashSet<*const ()>,
@@ -151,12 +151,12 @@ fn scalar_text(value: &Value) -> ScalarText<'_> {
         Value::Int(number) => plain(number.to_string()),
         Value::BigInt(number) => plain(number.to_string()),
         Value::Float(number) => plain(float(*number)),
-        // A string needs quotes where it would mean something else.
+        // A string needs quotes if it would otherwise be another type.
         Value::String(text) if !text.is_safe() => {
             ScalarText { text: (&**text).into(), tag: None, plain: is_string(text) }
         }
         Value::Bytes(bytes) => ScalarText { text: binary(bytes).into(), tag: Some("!!binary"), plain: true },
-        // Salt writes objects that the writer does not know so, and text that went through a filter such as `json`.
+        // As in Salt, unknown objects are written as NULL, and so is the text of a filter such as `json`.
         _ => plain("NULL".into()),
     }
 }
@@ -181,7 +181,7 @@ fn binary(bytes: &[u8]) -> String {
     text
 }
 
-/// The pairs of a dict, sorted if their keys can be compared; those of an ordered one stay as they are.
+/// The pairs of a dict, sorted if their keys can be compared. An ordered dict keeps its order.
 fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
     let Value::Dict(dict) = value else { return Ok(Vec::new()) };
     let mut pairs: Vec<(Value, Value)> =
@@ -192,7 +192,7 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
     Ok(pairs)
 }
 
-/// Leaves the order as it is where Python could not compare.
+/// Sorts the items, unless Python couldn't compare them.
 fn sort<T: Clone>(items: &mut Vec<T>, key: impl Fn(&T) -> &Value) {
     let mut comparable = true;
     let mut sorted = items.clone();
@@ -213,7 +213,7 @@ fn sort<T: Clone>(items: &mut Vec<T>, key: impl Fn(&T) -> &Value) {
     }
 }
 
-/// Where a container lives, if it can be referred to.
+/// The address of a container that an alias can refer to.
 fn address(value: &Value) -> Option<*const ()> {
     match value {
         Value::List(items) => Some(std::rc::Rc::as_ptr(items).cast()),

@@ -1,4 +1,4 @@
-//! `+`, `-`, `*`, `/`, `//`, `%` and `**`.
+//! The operators `+`, `-`, `*`, `/`, `//`, `%` and `**`.
 
 use num_bigint::{BigInt, Sign};
 
@@ -11,7 +11,7 @@ use crate::format;
 use crate::methods::View;
 use crate::scope::Scope;
 
-/// The largest integer that may come out of a power or a product, in bits.
+/// The largest integer that a power or a product may yield, in bits.
 const MAX_BITS: u64 = 1 << 20;
 
 pub fn binary(scope: &Scope<'_>, operator: Operator, left: Value, right: Value) -> Result<Value> {
@@ -28,7 +28,7 @@ pub fn binary(scope: &Scope<'_>, operator: Operator, left: Value, right: Value) 
             let (Some(a), Some(b)) = (left.as_f64(), right.as_f64()) else {
                 return Err(unsupported(operator, &left, &right));
             };
-            // An integer too large to be a float isn't calculated with.
+            // As in Python, an integer too large for a float is an error.
             if (a.is_infinite() && !matches!(left, Value::Float(_)))
                 || (b.is_infinite() && !matches!(right, Value::Float(_)))
             {
@@ -43,7 +43,7 @@ pub fn binary(scope: &Scope<'_>, operator: Operator, left: Value, right: Value) 
     }
 }
 
-/// What texts, lists and sets do; `None` for anything else.
+/// Applies an operator to texts, lists or sets; `None` for other types.
 fn containers(scope: &Scope<'_>, operator: Operator, left: &Value, right: &Value) -> Result<Option<Value>> {
     Ok(Some(match (operator, left, right) {
         (Operator::Add, Value::String(a), Value::String(b)) => {
@@ -116,7 +116,7 @@ fn bad_operand(sign: &str, value: &Value) -> Error {
     }
 }
 
-/// What fits into 64 bits; the rest is for the long way.
+/// Calculates in 64 bits; `None` if the result doesn't fit.
 fn small(operator: Operator, a: i64, b: i64) -> Option<Value> {
     let value = match operator {
         Operator::Add => a.checked_add(b)?,
@@ -167,7 +167,7 @@ fn integers(operator: Operator, a: &BigInt, b: &BigInt) -> Result<Value> {
                 return Ok(Value::Float(to_float(a).powf(to_float(b))));
             }
             if a.bits() <= 1 {
-                // 0, 1 and -1 stay small whatever the exponent.
+                // 0, 1 and -1 stay small, whatever the exponent is.
                 let odd = b.bit(0);
                 return Ok(Value::integer(if b.sign() == Sign::NoSign {
                     BigInt::from(1)
@@ -184,9 +184,9 @@ fn integers(operator: Operator, a: &BigInt, b: &BigInt) -> Result<Value> {
     })
 }
 
-/// Correctly rounded, also where the integers are too large for floats.
+/// Divides with correct rounding, also where the integers are too large for floats.
 fn exact_quotient(a: &BigInt, b: &BigInt) -> Result<f64> {
-    // Enough bits for the mantissa and for rounding; a sticky bit stands for the rest.
+    // The quotient has enough bits for the mantissa and for rounding; a sticky bit stands for the rest.
     let shift = 66 + b.bits() as i64 - a.bits() as i64;
     let (x, y) = if shift > 0 { (a << shift as u64, b.clone()) } else { (a.clone(), b << (-shift) as u64) };
     let (quotient, rest) = (&x / &y, &x % &y);
@@ -284,7 +284,7 @@ fn unsupported(operator: Operator, left: &Value, right: &Value) -> Error {
     let (a, b) = (left.type_name(), right.type_name());
     let sign = match operator {
         Operator::Add => {
-            // Sequences have words of their own.
+            // Sequences have their own error text.
             match left {
                 Value::String(_) => {
                     return Error::type_error(format!("can only concatenate str (not \"{b}\") to str"));

@@ -1,4 +1,4 @@
-//! `==`, `<` and their like.
+//! The comparisons `==`, `<` and the like.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -38,12 +38,12 @@ impl Comparison {
 }
 
 impl Value {
-    /// Python's `==`. Fails for a strict undefined.
+    /// Compares like Python's `==`; fails for a strict undefined.
     pub fn equals(&self, other: &Value) -> Result<bool> {
         equals(self, other, 0, &Cell::new(0))
     }
 
-    /// Python's `<` and its like.
+    /// Compares like Python's `<` and the like.
     pub fn compares(&self, comparison: Comparison, other: &Value) -> Result<bool> {
         if let (Value::Set(a), Value::Set(b)) = (self, other) {
             let (a, b) = (a.borrow(), b.borrow());
@@ -59,7 +59,7 @@ impl Value {
         Ok(order(self, other, comparison, 0, &Cell::new(0))?.is_some_and(|ordering| comparison.holds(ordering)))
     }
 
-    /// For sorting: fails for what can't be compared.
+    /// Orders values for sorting; fails if they can't be compared.
     pub fn order(&self, other: &Value) -> Result<Ordering> {
         Ok(order(self, other, Comparison::Less, 0, &Cell::new(0))?.unwrap_or(Ordering::Equal))
     }
@@ -135,7 +135,7 @@ fn object_equals(a: &Value, b: &Value, second: Option<bool>) -> bool {
     second.unwrap_or_else(|| a.same(b))
 }
 
-/// The order of two numbers: `None` if one isn't a number, `Some(None)` with a NaN.
+/// Orders two numbers: `None` if one isn't a number, `Some(None)` if one is NaN.
 fn numbers(a: &Value, b: &Value) -> Option<Option<Ordering>> {
     let number = |value: &Value| matches!(value, Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_));
     if !number(a) || !number(b) {
@@ -152,7 +152,7 @@ fn numbers(a: &Value, b: &Value) -> Option<Option<Ordering>> {
     })
 }
 
-/// Exactly, as Python does: no rounding of the integer.
+/// Compares an integer with a float exactly, as Python does: the integer isn't rounded.
 fn with_float(whole: &Value, float: f64) -> Option<Ordering> {
     match of_float(float) {
         Some(truncated) => {

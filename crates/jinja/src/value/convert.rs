@@ -1,4 +1,4 @@
-//! To and from other representations of data.
+//! Converts values to and from other representations of data.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ impl From<Core> for Value {
                 let mut dict = Dict::new();
                 for (key, value) in map {
                     let key = match key {
-                        // A key that is a list in YAML is a tuple in Python.
+                        // A key that is a list in YAML becomes a tuple, since Python can't hash lists.
                         Core::List(items) => Value::tuple(items.into_iter().map(Value::from).collect()),
                         other => Value::from(other),
                     };
@@ -43,7 +43,7 @@ impl From<&Core> for Value {
 }
 
 impl Value {
-    /// As it is, but all maps inside are those that Salt reads from YAML.
+    /// Gives all maps inside the class of those that Salt reads from YAML.
     #[must_use]
     pub fn ordered(self) -> Value {
         match &self {
@@ -59,7 +59,7 @@ impl Value {
         self
     }
 
-    /// Plain data. Fails for undefined values, for objects of the host and for what contains itself.
+    /// Converts to plain data. Fails for undefined values, for host objects and for a value that contains itself.
     pub fn to_core(&self) -> Result<Core> {
         self.core(0, &Cell::new(0))
     }

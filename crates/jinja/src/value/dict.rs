@@ -1,4 +1,4 @@
-//! [`Dict`]: a Python dict, in the order of insertion.
+//! [`Dict`]: a Python dict, which keeps the order of insertion.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -8,14 +8,14 @@ use indexmap::{Equivalent, IndexMap};
 use super::{MarkupText, Value, visit};
 use crate::error::{Error, Result};
 
-/// Keys are equal as in Python: `1`, `1.0` and `True` are the same key.
+/// A dict. Keys compare as in Python: `1`, `1.0` and `True` are the same key.
 #[derive(Clone)]
 pub struct Dict {
     entries: IndexMap<DictKey, Value>,
     class: &'static str,
 }
 
-/// The class of what Salt reads from YAML: such a dict is written in its own order where others are sorted.
+/// The class of dicts that Salt reads from YAML. Such a dict is written in its own order, where others are sorted.
 pub const ORDERED: &str = "collections.OrderedDict";
 
 impl Default for Dict {
@@ -71,7 +71,7 @@ impl Hash for DictKey {
     }
 }
 
-/// Equal values have equal hashes; a string has that of its `str`.
+/// Equal values have equal hashes; a string's hash is that of its `str`.
 fn hash<H: Hasher>(value: &Value, state: &mut H) {
     match value {
         Value::String(text) => (**text).hash(state),
@@ -103,7 +103,7 @@ impl Dict {
         Dict::default()
     }
 
-    /// Its Python class, `dict` by default.
+    /// The Python class, `dict` by default.
     pub fn class(&self) -> &'static str {
         self.class
     }
@@ -125,7 +125,7 @@ impl Dict {
         self.entries.is_empty()
     }
 
-    /// Fails if the key can't be one.
+    /// Looks up a key; fails if the value can't be a key.
     pub fn get(&self, key: &Value) -> Result<Option<&Value>> {
         match key {
             Value::String(text) => Ok(self.get_str(text)),
@@ -141,7 +141,7 @@ impl Dict {
         Ok(self.get(key)?.is_some())
     }
 
-    /// A key that was there keeps its place.
+    /// Inserts a value and returns the previous one. An existing key keeps its position.
     pub fn insert(&mut self, key: Value, value: Value) -> Result<Option<Value>> {
         Ok(self.entries.insert(DictKey::new(key)?, value))
     }
@@ -183,7 +183,7 @@ impl Dict {
     }
 }
 
-/// For keys that are known to be strings.
+/// Builds a dict from string keys.
 impl<'a> FromIterator<(&'a str, Value)> for Dict {
     fn from_iter<I: IntoIterator<Item = (&'a str, Value)>>(pairs: I) -> Dict {
         let mut dict = Dict::new();

@@ -1,4 +1,4 @@
-//! `x[i]`, `x.name`, `x[a:b:c]` and `a in x`.
+//! Subscripts, attributes, slices and `in`: `x[i]`, `x.name`, `x[a:b:c]` and `a in x`.
 
 use super::{MissingName, UndefinedKind, Value};
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// The indexes that are meant in a sequence of this length.
+    /// The indexes that the slice selects in a sequence of this length.
     pub fn indexes(&self, length: usize) -> Result<Vec<usize>> {
         let (length, step) = (length as i64, self.step.unwrap_or(1));
         if step == 0 {
@@ -33,7 +33,7 @@ impl Slice {
     }
 }
 
-/// The characters with these indexes.
+/// The characters at these indexes.
 pub fn code_points(text: &str, indexes: &[usize]) -> String {
     if text.is_ascii() {
         let bytes = text.as_bytes();
@@ -44,12 +44,12 @@ pub fn code_points(text: &str, indexes: &[usize]) -> String {
 }
 
 impl Value {
-    /// `x[key]` as Python has it: `None` where Python raises a `KeyError`, an `IndexError` or the like.
+    /// Evaluates `x[key]` as Python does; `None` where Python raises a `KeyError`, an `IndexError` or the like.
     pub fn get_item(&self, key: &Value) -> Result<Option<Value>> {
         match self {
             Value::Dict(dict) => match dict.borrow().get(key) {
                 Ok(value) => Ok(value.cloned()),
-                // A key that can't be one is only missing: Jinja swallows the TypeError, but no other.
+                // Jinja swallows the TypeError of an invalid key, but no other exception.
                 Err(error) if error.exception == "TypeError" => Ok(None),
                 Err(error) => Err(error),
             },
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// `x[a:b:c]`
+    /// Evaluates `x[a:b:c]`.
     pub fn slice(&self, slice: &Slice) -> Result<Value> {
         match self {
             Value::List(items) => {
@@ -116,7 +116,7 @@ impl Value {
         Error::type_error(format!("'{}' object is not subscriptable", self.type_name()))
     }
 
-    /// An attribute proper: a method, or what an object has.
+    /// Looks up a Python attribute: a method, or an attribute of an object.
     pub fn get_attribute(&self, name: &str) -> Result<Option<Value>> {
         match self {
             Value::Object(object) => Ok(object.get_attribute(name)),
@@ -128,7 +128,7 @@ impl Value {
         }
     }
 
-    /// Jinja's `x.name`: the attribute, else the item.
+    /// Evaluates Jinja's `x.name`: the attribute, or else the item.
     pub fn attribute(&self, name: &str, kind: UndefinedKind) -> Result<Value> {
         if let Some(value) = self.get_attribute(name)? {
             return Ok(value);
@@ -143,7 +143,7 @@ impl Value {
         }))
     }
 
-    /// Jinja's `x[key]`: the item, else the attribute.
+    /// Evaluates Jinja's `x[key]`: the item, or else the attribute.
     pub fn item(&self, key: &Value, kind: UndefinedKind) -> Result<Value> {
         if let Some(value) = self.get_item(key)? {
             return Ok(value);
@@ -156,7 +156,7 @@ impl Value {
         Ok(Value::undefined(kind, MissingName::Attribute { object: self.clone(), name: key.clone() }))
     }
 
-    /// Python's `item in self`.
+    /// Evaluates Python's `item in self`.
     pub fn contains(&self, item: &Value) -> Result<bool> {
         match self {
             Value::Dict(dict) => dict.borrow().contains(item),
@@ -195,7 +195,7 @@ impl Value {
     }
 }
 
-/// Where an index points to, counted from the end if it is negative.
+/// Resolves an index; a negative one counts from the end.
 pub(crate) fn position(key: &Value, length: usize) -> Option<usize> {
     let index = key.as_i64()?;
     let index = if index < 0 { index.checked_add(length as i64)? } else { index };

@@ -1,4 +1,4 @@
-//! Integers of any size, kept small while they fit.
+//! Integers of any size, stored in 64 bits where they fit.
 
 use std::rc::Rc;
 
@@ -7,12 +7,12 @@ use num_bigint::{BigInt, Sign};
 use super::Value;
 
 impl Value {
-    /// An integer, as a small one if it fits.
+    /// Wraps an integer, in 64 bits if it fits.
     pub fn integer(number: BigInt) -> Value {
         i64::try_from(&number).map_or_else(|_| Value::BigInt(Rc::new(number)), Value::Int)
     }
 
-    /// The integer, if it is one; a boolean is.
+    /// The value as an integer, if it is an integer or a boolean.
     pub fn as_integer(&self) -> Option<BigInt> {
         match self {
             Value::Int(number) => Some(BigInt::from(*number)),
@@ -22,7 +22,7 @@ impl Value {
         }
     }
 
-    /// The number as a float, if it is a number.
+    /// The value as a float, if it is a number.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Float(number) => Some(*number),
@@ -34,7 +34,7 @@ impl Value {
     }
 }
 
-/// The whole part; none of what isn't finite.
+/// The integer part of a float; `None` if the float isn't finite.
 pub(crate) fn of_float(number: f64) -> Option<Value> {
     if !number.is_finite() {
         return None;
@@ -51,13 +51,13 @@ pub(crate) fn of_float(number: f64) -> Option<Value> {
     Some(Value::integer(BigInt::from_biguint(sign, mantissa.into()) << exponent.saturating_sub(1075)))
 }
 
-/// The nearest float; infinite if there is none.
+/// The nearest float; infinite if the integer is too large.
 pub(crate) fn to_float(number: &BigInt) -> f64 {
     // Decimal digits are parsed with exact rounding.
     number.to_string().parse().unwrap_or(f64::INFINITY)
 }
 
-/// Python's floor division and its remainder; none by zero.
+/// Python's floor division with its remainder; `None` if the divisor is zero.
 pub(crate) fn divide(a: &BigInt, b: &BigInt) -> Option<(BigInt, BigInt)> {
     if b.sign() == Sign::NoSign {
         return None;

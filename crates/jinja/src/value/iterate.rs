@@ -6,7 +6,7 @@ use super::{Dict, Generator, MarkupText, PythonObject, SharedCell, Value};
 use crate::error::{Error, Result};
 use crate::globals::RangeObject;
 
-/// Sees changes of a list that are made while it is walked, as Python's iterators do.
+/// An iterator. As in Python, it sees changes that are made to a list meanwhile.
 pub struct Iter(IterationSource);
 
 enum IterationSource {
@@ -21,7 +21,7 @@ enum IterationSource {
         text: MarkupText,
         next: usize,
     },
-    /// A generator, which stays where the walk was left.
+    /// A generator, which continues where an earlier iteration stopped.
     Generator(Rc<dyn PythonObject>),
     Range {
         next: i64,
@@ -31,7 +31,7 @@ enum IterationSource {
 }
 
 impl Value {
-    /// Python's `iter(x)`.
+    /// Iterates like Python's `iter(x)`.
     pub fn iterate(&self) -> Result<Iter> {
         Ok(Iter(match self {
             Value::List(items) | Value::Tuple(items) => IterationSource::List(Rc::clone(items), 0),
@@ -63,7 +63,7 @@ impl Value {
         }))
     }
 
-    /// All items at once.
+    /// Collects all items.
     pub fn to_vec(&self) -> Result<Vec<Value>> {
         match self {
             Value::List(items) | Value::Tuple(items) => Ok(items.borrow().clone()),
@@ -89,7 +89,7 @@ impl Value {
 }
 
 impl Iter {
-    /// How many items are left, as far as one can know.
+    /// The number of remaining items, as far as it is known.
     pub fn remaining(&self) -> usize {
         match &self.0 {
             IterationSource::Items(items) => items.len(),

@@ -34,14 +34,14 @@ pub use undefined::{MissingName, Undefined, UndefinedKind};
 
 use crate::error::{Error, Result};
 
-/// How deeply values may nest before printing or comparing them is an error.
+/// The depth beyond which printing or comparing a value is an error.
 pub(crate) const MAX_NESTING: usize = 300;
 
-/// How many values one print, comparison or conversion may visit: a list that holds another twice, and so on, has few
-/// values and many paths.
+/// How many values one print, comparison or conversion may visit. A list that holds another one twice, which again
+/// holds one twice, has few values but many paths.
 pub(crate) const MAX_VISITS: usize = 5_000_000;
 
-/// Counts a visit, and refuses one too many or one too deep.
+/// Counts a visit; fails if there are too many or the depth is too large.
 pub(crate) fn visit(visits: &std::cell::Cell<usize>, depth: usize, doing: &str) -> Result<()> {
     visits.set(visits.get() + 1);
     if depth > MAX_NESTING || visits.get() > MAX_VISITS {
@@ -50,14 +50,14 @@ pub(crate) fn visit(visits: &std::cell::Cell<usize>, depth: usize, doing: &str) 
     Ok(())
 }
 
-/// A Python object. Clones are cheap; lists, dicts and sets are shared, so that a change is seen by all holders.
+/// A Python object. Clones are cheap; lists, dicts and sets are shared, so that all holders see a change.
 #[derive(Clone)]
 pub enum Value {
     Undefined(Rc<Undefined>),
     None,
     Bool(bool),
     Int(i64),
-    /// Never one that fits into [`Value::Int`].
+    /// An integer that doesn't fit into [`Value::Int`].
     BigInt(Rc<BigInt>),
     Float(f64),
     String(MarkupText),
@@ -90,17 +90,17 @@ impl Value {
         Value::Object(Rc::new(object))
     }
 
-    /// What Python's generators are: items that can be taken once.
+    /// Creates a Python generator, whose items can be taken once.
     pub fn generator(function: &'static str, items: Vec<Value>) -> Value {
         Value::object(Generator::new(function, items))
     }
 
-    /// A text that needs no escaping (`Markup`).
+    /// Creates text that needs no escaping (`Markup`).
     pub fn safe(text: impl AsRef<str>) -> Value {
         Value::String(MarkupText::safe(text))
     }
 
-    /// The text, whether safe or not.
+    /// The text of a string, safe or not.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(text) => Some(text),
@@ -108,7 +108,7 @@ impl Value {
         }
     }
 
-    /// A boolean is an integer, as in Python.
+    /// The value as an `i64`; as in Python, a boolean is an integer.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Int(number) => Some(*number),
@@ -182,7 +182,7 @@ impl Value {
     }
 
     /// Python's `len(x)`.
-    // Whether it is empty is its truth.
+    // `truth` tells whether it is empty.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> Result<usize> {
         match self {

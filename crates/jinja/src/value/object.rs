@@ -1,4 +1,4 @@
-//! [`PythonObject`]: objects of the host, such as `salt`, and our own that are not plain data.
+//! [`PythonObject`]: host objects, such as `salt`, and our objects that aren't plain data.
 
 use std::any::Any;
 
@@ -7,8 +7,8 @@ use crate::arguments::FunctionArguments;
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 
-/// Everything has a default: an object that implements nothing is inert.
-// Whether it is empty is its truth, which is no method of its own.
+/// The methods of an object. All have defaults: an object that implements none of them is inert.
+// `truth` tells whether an object is empty.
 #[allow(clippy::len_without_is_empty)]
 pub trait PythonObject: Any {
     /// Python's name of the type, for messages.
@@ -16,27 +16,27 @@ pub trait PythonObject: Any {
         "object"
     }
 
-    /// What stands before the type's name in messages about missing attributes: its Python module, with a dot.
+    /// The Python module with a dot, which precedes the type's name in messages about missing attributes.
     fn module(&self) -> &str {
         ""
     }
 
-    /// `object.name`
+    /// Evaluates `object.name`.
     fn get_attribute(&self, _name: &str) -> Option<Value> {
         None
     }
 
-    /// `object[key]`; `None` if there is no such item.
+    /// Evaluates `object[key]`; `None` if there is no such item.
     fn get_item(&self, _key: &Value) -> Result<Option<Value>> {
         Ok(None)
     }
 
-    /// `object[a:b:c]`; `None` if it has no order.
+    /// Evaluates `object[a:b:c]`; `None` if the object isn't a sequence.
     fn slice(&self, _slice: &Slice) -> Option<Result<Value>> {
         None
     }
 
-    /// `{% set object.name = value %}`
+    /// Evaluates `{% set object.name = value %}`.
     fn set_attribute(&self, _name: &str, _value: Value) -> Result<()> {
         Err(Error::runtime("cannot assign attribute on non-namespace object"))
     }
@@ -45,12 +45,12 @@ pub trait PythonObject: Any {
         false
     }
 
-    /// `object(…)`
+    /// Evaluates `object(…)`.
     fn call(&self, _scope: &Scope<'_>, _arguments: FunctionArguments) -> Result<Value> {
         Err(Error::type_error(format!("'{}' object is not callable", self.type_name())))
     }
 
-    /// `object.name(…)`. Only for objects whose methods are cheaper called than made.
+    /// Evaluates `object.name(…)`. For objects where a direct call is cheaper than a bound method.
     fn call_method(&self, scope: &Scope<'_>, name: &str, arguments: FunctionArguments) -> Option<Result<Value>> {
         self.get_attribute(name).map(|method| scope.call(&method, arguments))
     }
@@ -60,12 +60,12 @@ pub trait PythonObject: Any {
         None
     }
 
-    /// `x in object`; by default whatever iterating finds.
+    /// Evaluates `x in object`; `None` searches the iterated items.
     fn contains(&self, _value: &Value) -> Option<Result<bool>> {
         None
     }
 
-    /// What a `for` loop gets; `None` if it can't be looped over.
+    /// The items for a `for` loop; `None` if the object isn't iterable.
     fn iterate(&self) -> Option<Vec<Value>> {
         self.keys()
     }
@@ -75,7 +75,7 @@ pub trait PythonObject: Any {
         None
     }
 
-    /// `a == b`; by default only the same object is equal.
+    /// Evaluates `a == b`; with `None`, an object equals only itself.
     fn equals(&self, _other: &Value) -> Option<bool> {
         None
     }

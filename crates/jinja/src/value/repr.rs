@@ -6,14 +6,14 @@ use super::{Dict, MAX_NESTING, Value};
 use crate::error::{Error, Result};
 
 impl Value {
-    /// Python's `str(x)`. Fails for a strict undefined.
+    /// The value as Python's `str(x)`; fails for a strict undefined.
     pub fn to_text(&self) -> Result<String> {
         let mut out = String::new();
         self.write_text(&mut out)?;
         Ok(out)
     }
 
-    /// Python's `str(x)`, appended.
+    /// Appends Python's `str(x)`.
     pub fn write_text(&self, out: &mut String) -> Result<()> {
         match self {
             Value::String(text) => out.push_str(text),
@@ -24,7 +24,7 @@ impl Value {
         Ok(())
     }
 
-    /// Python's `repr(x)`.
+    /// The value as Python's `repr(x)`.
     pub fn repr(&self) -> Result<String> {
         let mut out = String::new();
         write(self, &mut out, &mut Vec::new())?;
@@ -32,10 +32,10 @@ impl Value {
     }
 }
 
-/// The longest text that a value prints as, with what stands before it.
+/// The longest text in bytes to which a value may be appended.
 const MAX_TEXT: usize = 64 << 20;
 
-/// `open` are the containers being printed: one inside itself prints as `[...]`.
+/// Writes a value. `open` are the containers being printed: one that contains itself prints as `[...]`.
 fn write(value: &Value, out: &mut String, open: &mut Vec<*const ()>) -> Result<()> {
     if open.len() > MAX_NESTING || out.len() > MAX_TEXT {
         return Err(Error::too_deep("printing"));
@@ -126,12 +126,12 @@ fn display(out: &mut String, value: impl std::fmt::Display) {
     let _ = write!(out, "{value}");
 }
 
-/// Python's shortest form of a float: `1.0`, `1e+16`, `inf`.
+/// Formats a float as Python's shortest form: `1.0`, `1e+16`, `inf`.
 pub(crate) fn float_text(number: f64) -> String {
     rocksalt_core::Value::Float(number).to_string()
 }
 
-/// Python's `repr()` of a string.
+/// Quotes a string as Python's `repr()` does.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     write_quoted(text, &mut out);
@@ -162,7 +162,7 @@ fn write_quoted(text: &str, out: &mut String) {
     out.push(quote);
 }
 
-/// Python's `str.isprintable`, without the tables of unassigned characters.
+/// Like Python's `str.isprintable`, but without its tables of unassigned characters.
 pub(crate) fn printable(c: char) -> bool {
     match c as u32 {
         0x20..=0x7e => true,

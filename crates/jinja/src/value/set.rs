@@ -14,7 +14,7 @@ impl PythonSet {
         PythonSet::default()
     }
 
-    /// Fails at a value that can't be hashed.
+    /// Builds a set; fails if a value can't be hashed.
     pub fn collect(values: impl IntoIterator<Item = Value>) -> Result<PythonSet> {
         let mut set = PythonSet::new();
         for value in values {
@@ -35,7 +35,7 @@ impl PythonSet {
         Ok(self.0.contains(&DictKey::new(value.clone())?))
     }
 
-    /// Whether it is new.
+    /// Inserts a value; returns whether it is new.
     pub fn insert(&mut self, value: Value) -> Result<bool> {
         Ok(self.0.insert(DictKey::new(value)?))
     }

@@ -5,10 +5,10 @@ use std::ops::Deref;
 
 use super::{Dict, PythonSet, Value};
 
-/// Borrow it as a [`RefCell`]; never hold a borrow while calling back into a template.
+/// A container, borrowed like a [`RefCell`]. Never hold a borrow while calling into a template.
 pub struct SharedCell<T: CellContents>(RefCell<T>);
 
-/// What a container gives up when it goes.
+/// Takes the children out of a container that is dropped.
 pub trait CellContents: Default {
     fn values(self) -> Vec<Value>;
 }
@@ -56,7 +56,7 @@ thread_local! {
     static DIGGING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops values one after the other: a list in a list in a list … must not need a stack as deep.
+/// Drops values one after the other, so that deeply nested containers don't overflow the stack.
 pub(crate) fn bury(values: Vec<Value>) {
     let leaf = |value: &Value| {
         !matches!(
@@ -67,7 +67,7 @@ pub(crate) fn bury(values: Vec<Value>) {
     if values.iter().all(leaf) {
         return;
     }
-    // While a thread ends its locals are gone; then there is nothing better than the plain way.
+    // When a thread ends, its thread-locals are gone; then the values are dropped recursively.
     let Ok(true) = GRAVES.try_with(|graves| graves.try_borrow_mut().map(|mut graves| graves.push(values)).is_ok())
     else {
         return;

@@ -23,7 +23,7 @@ impl MarkupText {
         self.safe
     }
 
-    /// The same text with this mark.
+    /// The same text, marked as safe or not.
     pub fn marked(&self, safe: bool) -> MarkupText {
         MarkupText { text: Rc::clone(&self.text), safe }
     }

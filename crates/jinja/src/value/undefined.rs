@@ -5,15 +5,15 @@ use std::rc::Rc;
 use super::Value;
 use crate::error::{Error, Result};
 
-/// What may be done with an undefined value.
+/// What a template may do with an undefined value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum UndefinedKind {
-    /// Nothing but `is defined` and `default()`; Salt's way.
+    /// Only `is defined` and `default()` are allowed, as in Salt.
     #[default]
     Strict,
-    /// It prints as nothing, iterates as nothing and is false; Jinja's default.
+    /// It prints as nothing, iterates over nothing and is false, as is Jinja's default.
     Lenient,
-    /// Like lenient, and its attributes are undefined too.
+    /// Like `Lenient`, and its attributes are undefined too.
     Chainable,
 }
 
@@ -22,7 +22,7 @@ pub struct Undefined {
     pub missing: MissingName,
 }
 
-/// What was looked for.
+/// The thing that is missing.
 pub enum MissingName {
     Name(Rc<str>),
     /// An attribute or element `name` of `object`.
@@ -30,7 +30,7 @@ pub enum MissingName {
         object: Value,
         name: Value,
     },
-    /// Anything else, in words.
+    /// Another thing, described in words.
     Other(String),
 }
 
@@ -47,7 +47,7 @@ impl Undefined {
         }
     }
 
-    /// `'x' is undefined`, or the like.
+    /// The error's text, such as `'x' is undefined`.
     pub fn message(&self) -> String {
         match &self.missing {
             MissingName::Name(name) => format!("'{name}' is undefined"),
@@ -76,7 +76,7 @@ impl Value {
         Value::Undefined(Rc::new(Undefined::new(kind, missing)))
     }
 
-    /// The error of using a value that isn't defined at all, whatever the kind.
+    /// Fails if the value is undefined, whatever its kind.
     pub fn must_be_defined(&self) -> Result<()> {
         match self {
             Value::Undefined(undefined) => Err(undefined.error()),
@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// The error of printing, testing or iterating a strict undefined.
+    /// Fails if the value is a strict undefined, which can't be printed, tested or iterated.
     pub fn must_be_usable(&self) -> Result<()> {
         match self {
             Value::Undefined(undefined) if undefined.kind == UndefinedKind::Strict => Err(undefined.error()),

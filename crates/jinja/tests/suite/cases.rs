@@ -1,7 +1,7 @@
-//! The templates in `cases/`, which real Jinja2 and real Salt have rendered (see `generate.py`), rendered by us.
+//! Renders the templates in `cases/` and compares with real Jinja2 and real Salt (recorded by `generate.py`).
 //!
-//! `JINJA_CASES=filters cargo test -p rocksalt-jinja --test suite` runs those whose name contains the word, and
-//! `JINJA_FOLDER=…` those in another folder (see `random_templates.py`).
+//! `JINJA_CASES=filters cargo test -p rocksalt-jinja --test suite` runs the cases whose name contains the word;
+//! `JINJA_FOLDER=…` runs those in another folder (see `random_templates.py`).
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -132,7 +132,7 @@ impl Case {
         options
     }
 
-    /// What is different from what was recorded, if anything is.
+    /// Describes the difference from the recorded result, if there is one.
     fn differs(&self, got: &Result<String, Error>) -> Option<String> {
         match (&self.expected, got) {
             (Expected::Output(expected), Ok(output)) => {
@@ -145,7 +145,7 @@ impl Case {
                 Some(format!("expected: {kind}: {message}\n     got: {output:?}"))
             }
             (Expected::Error { kind, message, line }, Err(error)) => {
-                // The oracle renders a text without a name.
+                // The recorder renders a text that has no name.
                 let got = error.message.replace(" in '<template>'", "");
                 let same = *kind == error.exception
                     && *message == got
@@ -177,7 +177,7 @@ fn told(error: &Error) -> String {
     format!("{}: {} (line {})", error.exception, error.message, error.line)
 }
 
-/// Files by name; `./` and `../` are relative to the asking file, as in Salt.
+/// Files by name; as in Salt, `./` and `../` are relative to the importing file.
 struct Files(HashMap<String, String>);
 
 impl TemplateLoader for Files {
@@ -200,7 +200,7 @@ impl TemplateLoader for Files {
     }
 }
 
-/// A machine with nothing on it but numbers that look random.
+/// A machine that supports only pseudorandom numbers.
 struct Dice(Cell<u64>);
 
 impl TemplateMachine for Dice {
@@ -220,7 +220,7 @@ fn case_files(folder: &Path) -> Vec<std::path::PathBuf> {
     paths
 }
 
-/// `name: reason` a line; what is there may differ, and must.
+/// Reads lines of `name: reason`. The cases named here must differ from the recording.
 fn known_differences(path: &Path) -> HashMap<String, String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines()

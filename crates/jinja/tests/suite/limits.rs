@@ -1,11 +1,11 @@
-//! No template may overflow the stack, run for ever or eat the memory, whatever it says.
+//! No template may overflow the stack, run forever or exhaust the memory.
 
 use rocksalt_jinja::{Environment, ErrorKind, Options, RenderLimits, Value};
 
-/// In a thread with the stack that Rust gives to threads, which is a quarter of a main thread's.
+/// Renders in a thread with Rust's default stack, a quarter of a main thread's.
 fn render(source: String) -> Result<String, (ErrorKind, String)> {
     std::thread::spawn(move || {
-        // Fewer steps than usual: without optimization they take their time.
+        // The step limit is lower than usual, since steps are slow without optimization.
         let limits = RenderLimits { steps: 3_000_000, ..RenderLimits::default() };
         Environment::new(Options { limits, ..Options::jinja() })
             .render_str(&source, "limits", &[("x", Value::from(1))])

@@ -1,4 +1,4 @@
-//! Tests of the crate as a whole: what templates give, and what Salt's environment has.
+//! Tests of the whole crate: the output of templates, and Salt's environment.
 
 mod cases;
 mod limits;

@@ -1,4 +1,4 @@
-//! What Salt's environment has that no recording can show: the machine, targets, a template's own options.
+//! The parts of Salt's environment that can't be recorded: the machine, targets, a template's own options.
 
 use std::rc::Rc;
 
@@ -148,7 +148,7 @@ fn ifelse_takes_targets() {
     assert!(error.contains("grain"), "{error}");
 }
 
-/// A list that holds another twice, which holds another twice …: few bytes in memory, and more text than there is room.
+/// A list holds another one twice, which holds another one twice, and so on: few bytes in memory, huge as text.
 #[test]
 fn what_is_small_in_memory_and_huge_as_text_is_refused() {
     let grow = "{% set ns = namespace(l=['x']) %}{% for i in range(40) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}";
@@ -179,7 +179,7 @@ fn what_is_small_in_memory_and_huge_as_text_is_refused() {
         let error = environment.render_str(&template, "test", &[]).expect_err(filter);
         assert_eq!(error.kind, ErrorKind::Limit, "{filter}: {error}");
     }
-    // With anchors it is small again.
+    // With anchors the text is small.
     let yaml = environment.render_str(&format!("{grow}{{{{ ns.l|yaml }}}}"), "test", &[]).expect("it is short");
     assert!(yaml.starts_with("[&id") && yaml.len() < 10_000, "{yaml}");
 }

@@ -1,11 +1,11 @@
-//! What comes out, and what wrong uses are told.
+//! Tests the generated code, and the messages for wrong uses.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{arguments, function, state};
 
-/// The text of what came out, without spaces.
+/// The generated code as text, without spaces.
 fn text(result: syn::Result<TokenStream>) -> String {
     result.expect("it is right").to_string().replace(' ', "")
 }

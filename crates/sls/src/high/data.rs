@@ -1,4 +1,4 @@
-//! High data that the caller gives instead of files.
+//! Reads high data that the caller passes instead of files.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::files::SourceFiles;
 use crate::render::placeless;
 
 impl High {
-    /// From what would be the data of one state file; it has no name, and `include` means nothing.
+    /// Reads the data as that of one state file without a name; `include` has no effect.
     pub fn of_data(data: &Value, saltenv: &str) -> Result<High, Vec<SlsFault>> {
         let NodeContent::Map(pairs) = placeless(data.clone()).content else {
             let text = format!("High data is not a dictionary and is invalid: it is {}", data.kind());

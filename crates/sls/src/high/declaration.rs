@@ -1,4 +1,4 @@
-//! [`Declaration`]: what one id declares, with the position of each argument.
+//! [`Declaration`]: the states that one id declares, with the position of each argument.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use rocksalt_core::{Map, Value};
 
 use crate::files::Spot;
 
-/// The body of an id.
+/// The body below an id.
 #[derive(Clone, Debug)]
 pub(crate) struct Declaration {
     pub sls: Arc<str>,
     pub saltenv: Arc<str>,
-    /// The sls that included it, the nearest first.
+    /// The sls that included this one, the nearest first.
     pub included_from: Vec<Arc<str>>,
     pub spot: Spot,
-    /// Few, so a list is faster than a map.
+    /// A list, since there are few: a map would be slower.
     pub modules: Vec<ModuleDeclaration>,
-    /// Its states have their order numbers.
+    /// Whether its states have order numbers.
     pub numbered: bool,
 }
 
-/// `file:` or `file.managed:` below an id.
+/// The entry `file:` or `file.managed:` below an id.
 #[derive(Clone, Debug)]
 pub(crate) struct ModuleDeclaration {
     pub name: String,
@@ -32,14 +32,14 @@ pub(crate) struct ModuleDeclaration {
 #[derive(Clone, Debug)]
 pub(crate) enum ModuleBody {
     List(Vec<ModuleItem>),
-    /// A mistake, which is reported when all files are read.
+    /// A malformed body, which is reported after all files are read.
     Other(Value),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum ModuleItem {
     Function(String, Spot),
-    /// Usually one; one list entry may hold several.
+    /// Usually one argument; a list entry may hold several.
     Arguments(Vec<DeclaredArgument>),
     Other(Value),
 }
@@ -49,7 +49,7 @@ pub(crate) struct DeclaredArgument {
     pub key: Value,
     pub value: Value,
     pub spot: Spot,
-    /// The places of a list's entries: for requisites.
+    /// The positions of the list's entries, for requisites.
     pub entries: Vec<Spot>,
 }
 
@@ -62,12 +62,12 @@ impl Declaration {
         self.modules.iter_mut().find(|module| module.name == name)
     }
 
-    /// The modules that are meant as such: `__sls__` and the like are notes.
+    /// The modules that declare states; `__sls__` and the like are metadata.
     pub fn states(&self) -> impl Iterator<Item = &ModuleDeclaration> {
         self.modules.iter().filter(|module| !module.name.starts_with("__"))
     }
 
-    /// Puts a module in the place of one of its name, or at the end.
+    /// Sets a module; one of the same name is replaced in its place.
     pub fn set(&mut self, module: ModuleDeclaration) {
         match self.modules.iter_mut().find(|other| other.name == module.name) {
             Some(other) => *other = module,
@@ -92,7 +92,7 @@ impl ModuleBody {
     pub fn read(node: Node, file: u32) -> ModuleBody {
         match node.content {
             NodeContent::List(nodes) => {
-                // The function and the order come, too.
+                // Leaves room for the function and the order, which are added later.
                 let mut items = Vec::with_capacity(nodes.len() + 2);
                 items.extend(nodes.into_iter().map(|node| ModuleItem::read(node, file)));
                 ModuleBody::List(items)
@@ -101,7 +101,7 @@ impl ModuleBody {
         }
     }
 
-    /// The entries; none if it is a mistake.
+    /// The entries; empty if the body is malformed.
     pub fn items(&self) -> &[ModuleItem] {
         match self {
             ModuleBody::List(items) => items,
@@ -140,7 +140,7 @@ impl ModuleItem {
         }])
     }
 
-    /// The first argument of the entry, which is what Salt goes by.
+    /// The first argument of the entry, the only one that Salt looks at.
     pub fn first(&self) -> Option<&DeclaredArgument> {
         match self {
             ModuleItem::Arguments(arguments) => arguments.first(),
@@ -148,7 +148,7 @@ impl ModuleItem {
         }
     }
 
-    /// The one argument of an entry that has just one.
+    /// The argument of an entry that has exactly one.
     pub fn single(&self) -> Option<&DeclaredArgument> {
         match self {
             ModuleItem::Arguments(arguments) if arguments.len() == 1 => arguments.first(),
@@ -184,13 +184,13 @@ impl DeclaredArgument {
         self.key.as_str() == Some(key)
     }
 
-    /// Where an entry of its list was written, or else the argument.
+    /// The position of an entry in the argument's list, or else of the argument.
     pub fn entry(&self, index: usize) -> Spot {
         self.entries.get(index).copied().unwrap_or(self.spot)
     }
 }
 
-/// Whether an argument names other states.
+/// Whether an argument references other states.
 fn refers(key: &str) -> bool {
     crate::low::requisite::is_keyword(key) || key.ends_with("_in") || key == "use"
 }

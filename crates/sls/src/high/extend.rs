@@ -8,8 +8,7 @@ use crate::fault::SlsFault;
 use crate::low::requisite::is_keyword;
 
 impl High {
-    /// Applies the extends in their order. Those that come from `_in` requisites are `strict`: an id
-    /// alone isn't enough, it must have the module, too.
+    /// Applies the extends in order. Those from `_in` requisites are `strict`: the id must also have the module.
     pub(super) fn apply_extends(&mut self, strict: bool) -> Vec<SlsFault> {
         let mut faults = Vec::new();
         let excluded: Vec<String> = self.excluded_sls().map(str::to_owned).collect();
@@ -34,7 +33,7 @@ impl High {
         faults
     }
 
-    /// The id to extend: the name itself, or the one state that has the name as an argument.
+    /// The id to extend: the name itself, or the only state that has the name as an argument.
     fn extended(&self, extend: &Extend, module: &str, strict: bool, index: &mut Option<StateIndex>) -> Option<String> {
         if let Some(body) = self.states.get(&extend.name)
             && (!strict || body.module(module).is_some())
@@ -64,7 +63,7 @@ impl High {
         }
     }
 
-    /// Whether arguments changed by which states are found.
+    /// Applies one extend. Returns whether arguments changed by which states are found.
     fn extend(&mut self, id: &str, extend: Extend, faults: &mut Vec<SlsFault>) -> bool {
         let Some(body) = self.states.get_mut(id) else { return false };
         let mut changed = false;
@@ -81,7 +80,7 @@ impl High {
                         extend_items(items, item);
                     }
                 }
-                // The target itself is a mistake, which is reported later.
+                // The target itself is malformed, which is reported later.
                 (ModuleBody::Other(_), ModuleBody::List(_)) => {}
                 (_, ModuleBody::Other(_)) => {
                     let text = format!("Extension of '{id}' in SLS '{}' is not formed as a list", extend.body.sls);
@@ -92,7 +91,7 @@ impl High {
         changed
     }
 
-    /// The sls that are excluded by their names, as they were written.
+    /// The sls that are excluded by name, as written.
     pub(super) fn excluded_sls(&self) -> impl Iterator<Item = &str> {
         self.excludes.iter().filter_map(|entry| match entry {
             Value::String(sls) => Some(sls.as_str()),
@@ -102,7 +101,7 @@ impl High {
     }
 }
 
-/// An argument replaces the one of its name; requisites are appended.
+/// Replaces the argument of the same name; requisites are appended instead.
 fn extend_items(items: &mut Vec<ModuleItem>, extension: ModuleItem) {
     let mut found = false;
     match &extension {
@@ -137,7 +136,7 @@ fn extend_items(items: &mut Vec<ModuleItem>, extension: ModuleItem) {
 }
 
 fn append(argument: &mut DeclaredArgument, more: &DeclaredArgument) {
-    // What is no list is a mistake; it must be the one that stays, so that it is reported.
+    // A value that isn't a list is malformed. It replaces the old one, so that it is reported.
     let Value::List(entries) = &more.value else {
         argument.value = more.value.clone();
         return;

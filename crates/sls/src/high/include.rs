@@ -17,10 +17,10 @@ use crate::render::PipeData;
 use crate::top::TopMatches;
 use crate::tree::SlsFile;
 
-/// How deeply includes may nest.
+/// The depth limit of includes.
 const MAX_DEPTH: usize = 200;
 
-/// States get their numbers from here upwards.
+/// The first order number.
 const FIRST_NUMBER: i64 = 10_000;
 
 pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Result<High, Vec<SlsFault>> {
@@ -73,14 +73,14 @@ pub(super) fn gather(compilation: &Compilation<'_>, matches: &TopMatches) -> Res
 struct IncludeResolver<'s, 'a> {
     compilation: &'s Compilation<'a>,
     matches: &'s TopMatches,
-    /// Every sls is rendered once for each environment, however often it is included.
+    /// The sls that were rendered: each is rendered once for each environment.
     rendered: HashSet<String>,
-    /// The next number; `None` if states aren't numbered.
+    /// The next order number; `None` if states aren't numbered.
     number: Option<i64>,
 }
 
 impl IncludeResolver<'_, '_> {
-    /// One sls with everything it includes. `from` is where it was included, if it was.
+    /// Renders one sls with everything it includes. `from` is the position of the include, if there is one.
     fn sls(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> (SlsPart, Vec<SlsFault>) {
         let found = match self.find(sls, saltenv, from, depth) {
             Ok(found) => found,
@@ -152,7 +152,7 @@ impl IncludeResolver<'_, '_> {
         (SlsPart::default(), faults)
     }
 
-    /// Renders what one entry of an `include` names, and merges it into `part`.
+    /// Renders the sls that one entry of an `include` names, and merges them into `part`.
     fn include(
         &mut self,
         includer: &Includer<'_>,
@@ -171,7 +171,7 @@ impl IncludeResolver<'_, '_> {
             Ok(saltenv) => saltenv,
             Err(fault) => return faults.push(*fault),
         };
-        // Salt looks for the names in the includer's environment, whichever was asked for.
+        // Salt matches the names in the includer's environment, whichever environment the entry names.
         let mut names = self.compilation.tree.matching(includer.saltenv, &target);
         if names.is_empty() {
             names.push(target);
@@ -189,7 +189,7 @@ impl IncludeResolver<'_, '_> {
         }
     }
 
-    /// The environment and the absolute name that an entry of an `include` means; `None` for an empty entry.
+    /// The environment and the absolute name in an entry of an `include`; `None` for an empty entry.
     fn include_target(
         &self,
         includer: &Includer<'_>,
@@ -233,7 +233,7 @@ impl IncludeResolver<'_, '_> {
         }
     }
 
-    /// The environment to include from; `_xenv` means whichever of the matched ones has the sls.
+    /// The environment to include from; `_xenv` means the matched environment that has the sls.
     fn include_environment(
         &self,
         includer: &Includer<'_>,
@@ -274,7 +274,7 @@ impl IncludeResolver<'_, '_> {
         Err(Box::new(self.compilation.files.borrow().fault(spot, text)))
     }
 
-    /// What was included has its numbers already, so it comes before the includer.
+    /// Numbers the states that have no number. Included states are already numbered, so they come first.
     fn assign_numbers(&mut self, part: &mut SlsPart) {
         let Some(number) = &mut self.number else { return };
         let bodies = part.states.values_mut().chain(part.misfits.iter_mut().map(|(_, body)| body));
@@ -296,7 +296,7 @@ impl IncludeResolver<'_, '_> {
 struct Includer<'a> {
     sls: &'a Arc<str>,
     saltenv: &'a str,
-    /// It is an `init.sls`: its relative includes start one level deeper.
+    /// Whether the sls is an `init.sls`, whose relative includes start one level deeper.
     is_package: bool,
 }
 
@@ -318,7 +318,7 @@ impl Includer<'_> {
     }
 }
 
-/// Appends what was included; an id that is in both is a conflict.
+/// Appends an included part; an id that both have is a conflict.
 fn merge(into: &mut SlsPart, part: SlsPart, faults: &mut Vec<SlsFault>, compilation: &Compilation<'_>) {
     into.extends.extend(part.extends);
     into.excludes.extend(part.excludes);

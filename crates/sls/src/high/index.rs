@@ -9,12 +9,12 @@ use super::High;
 /// The id and the module of a state.
 pub(super) type StateRef = (String, String);
 
-/// What a high data held when it was made.
+/// An index of high data at one point in time.
 #[derive(Default)]
 pub(super) struct StateIndex {
-    /// By module and the value of any single argument; a state that has the value twice is there twice.
+    /// Ids by module and by the value of any single argument; a state that has the value twice is listed twice.
     by_value: HashMap<String, HashMap<String, Vec<String>>>,
-    /// By the argument `name`; the first one counts.
+    /// States by the argument `name`; the first state wins.
     by_name: HashMap<String, StateRef>,
     by_sls: HashMap<String, Vec<StateRef>>,
 }
@@ -44,7 +44,7 @@ impl StateIndex {
         index
     }
 
-    /// The ids that have this value in any argument of this module.
+    /// The ids whose state of this module has the value in any argument.
     pub fn with_value(&self, module: &str, value: &str) -> &[String] {
         self.by_value.get(module).and_then(|values| values.get(value)).map_or(&[], Vec::as_slice)
     }
@@ -53,7 +53,7 @@ impl StateIndex {
         self.by_name.get(name)
     }
 
-    /// All states of an sls itself, without what it includes.
+    /// The states of an sls, without those that it includes.
     pub fn in_sls(&self, sls: &str) -> &[StateRef] {
         self.by_sls.get(sls).map_or(&[], Vec::as_slice)
     }

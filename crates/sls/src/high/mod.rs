@@ -1,4 +1,4 @@
-//! High data: the states as written, from all included files.
+//! High data: the states of all included files, as written.
 
 mod data;
 mod declaration;
@@ -22,16 +22,16 @@ use crate::top::{self, TopMatches};
 
 pub(crate) use declaration::{Declaration, DeclaredArgument, ModuleBody, ModuleDeclaration, ModuleItem};
 
-/// All states by their ids, before `extend`, the `_in` requisites and `exclude` are applied.
+/// All states by id, before `extend`, the `_in` requisites and `exclude` are applied.
 #[derive(Clone, Debug, Default)]
 pub struct High {
     pub(crate) states: IndexMap<String, Declaration>,
-    /// Ids that are no texts, which is an error in the end.
+    /// Declarations whose id isn't text, which are reported as errors at the end.
     pub(crate) misfits: Vec<(Value, Declaration)>,
     pub(crate) extends: Vec<Extend>,
     pub(crate) excludes: Vec<Value>,
     pub(crate) files: SourceFiles,
-    /// What the user should know though it is no error.
+    /// Problems that the user should know about, but that aren't errors.
     pub warnings: Vec<SlsFault>,
 }
 
@@ -42,22 +42,22 @@ pub(crate) struct Extend {
     pub body: Declaration,
 }
 
-/// Which states are wanted.
+/// Which states to compile.
 #[derive(Clone, Copy, Debug)]
 pub enum SlsSelection<'a> {
-    /// What the top file selects.
+    /// Those that the top file selects.
     Highstate,
-    /// These sls; the top file is not used.
+    /// These sls; the top file isn't used.
     Sls(&'a [String]),
 }
 
-/// Salt's text for a highstate without anything to do.
+/// Salt's text for a highstate with nothing to do.
 pub const NO_TOP_MATCH: &str = "No Top file or master_tops data matches found. Please see master log for details.";
 
-/// The first of the texts when the pillar has errors; those follow.
+/// The first error text if the pillar has errors; those follow it.
 pub const PILLAR_FAILED: &str = "Pillar failed to render with the following messages:";
 
-/// Renders all selected sls with their includes, and merges them.
+/// Renders and merges all selected sls with their includes.
 pub fn compile(inputs: &CompileInputs<'_>, wanted: SlsSelection<'_>) -> Result<High, Vec<SlsFault>> {
     if let Some(Value::List(errors)) = inputs.pillar.get("_errors") {
         let texts = errors.iter().map(|error| SlsFault::new(error.to_string()));
@@ -89,12 +89,12 @@ impl High {
         self.states.is_empty() && self.misfits.is_empty() && self.extends.is_empty()
     }
 
-    /// The ids, in order.
+    /// The ids in order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.states.keys().map(String::as_str)
     }
 
-    /// The high data as Salt shows it.
+    /// The high data in Salt's form.
     pub fn to_value(&self) -> Value {
         let mut map: Map = self.states.iter().map(|(id, body)| (id.as_str().into(), body.to_value())).collect();
         map.extend(self.misfits.iter().map(|(id, body)| (id.clone(), body.to_value())));
@@ -109,7 +109,7 @@ impl High {
         map.into()
     }
 
-    /// Excludes these too, for `state.highstate exclude=…`: names of sls, or maps with `sls` or `id`.
+    /// Adds excludes for `state.highstate exclude=…`: names of sls, or maps with `sls` or `id`.
     pub fn exclude(&mut self, entries: impl IntoIterator<Item = Value>) {
         self.excludes.extend(entries);
     }
@@ -131,7 +131,7 @@ impl High {
     }
 }
 
-/// Whether states are numbered in the order of the files.
+/// Whether states get order numbers in the order of the files.
 pub(crate) fn auto_order(options: &Map) -> bool {
     !options.contains_key("state_auto_order") || switch(options, "state_auto_order")
 }

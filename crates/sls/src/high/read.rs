@@ -11,17 +11,17 @@ use crate::fault::SlsFault;
 use crate::files::{SourceFiles, Spot};
 use crate::python;
 
-/// Keys of an sls that are no ids.
+/// The keys of an sls that aren't ids.
 const SPECIAL: [&str; 3] = ["include", "extend", "exclude"];
 
-/// One sls, and later what it includes.
+/// One sls, later merged with those that it includes.
 #[derive(Default)]
 pub(super) struct SlsPart {
     pub states: IndexMap<String, Declaration>,
     pub misfits: Vec<(Value, Declaration)>,
     pub extends: Vec<Extend>,
     pub excludes: Vec<Value>,
-    /// What is to be included, with its place.
+    /// The entries of `include`, with their positions.
     pub includes: Vec<(Value, Spot)>,
 }
 
@@ -71,7 +71,7 @@ impl SlsReader<'_> {
         let NodeContent::List(items) = &node.content else {
             let text = format!("Include Declaration in SLS {} is not formed as a list", self.sls);
             self.fault(spot, text, "put a dash before each sls: '- web.server'");
-            // Salt then takes it for a state.
+            // Salt then treats the key as a state's id.
             if !node.as_str().is_some_and(|text| text.contains('.')) && node.pairs().is_none() {
                 self.fault(spot, format!("ID include in SLS {} is not a dictionary", self.sls), "see above");
             }
@@ -114,7 +114,7 @@ impl SlsReader<'_> {
         }
     }
 
-    /// The body of an id; the short form `id: file.touch` is made a long one.
+    /// Reads the body of an id; the short form `id: file.touch` is expanded.
     fn state(&mut self, id: &Value, spot: Spot, node: Node) -> Option<Declaration> {
         let mut body = self.declaration(spot);
         let value_spot = self.spot(&node);
@@ -158,7 +158,7 @@ impl SlsReader<'_> {
             if !only {
                 seen.push(name.to_owned());
             }
-            // A dotted key is taken out and put in again, so it comes behind the others.
+            // Salt removes a dotted key and adds it again, so it comes after the others.
             if split_function(&mut module) { dotted_last.push(module) } else { body.set(module) }
         }
         dotted_last.into_iter().for_each(|module| body.set(module));
@@ -203,7 +203,7 @@ impl SlsReader<'_> {
     }
 }
 
-/// `file.managed: […]` becomes `file: […, managed]`. Whether it had a dot.
+/// Changes `file.managed: […]` to `file: […, managed]`. Returns whether the name had a dot.
 fn split_function(module: &mut ModuleDeclaration) -> bool {
     let ModuleBody::List(items) = &mut module.body else { return false };
     if module.name.starts_with('_') || !module.name.contains('.') {
@@ -216,7 +216,7 @@ fn split_function(module: &mut ModuleDeclaration) -> bool {
     true
 }
 
-/// The module and the function; what is behind a second dot is dropped, as in Salt.
+/// Splits a module and a function; as in Salt, text after a second dot is dropped.
 fn dotted(text: &str) -> (&str, &str) {
     let mut parts = text.split('.');
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())

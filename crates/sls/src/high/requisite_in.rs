@@ -1,4 +1,4 @@
-//! Turns `require_in` and its kin, `use` and `use_in` into extends of the states they name.
+//! Turns `use`, `use_in`, `require_in` and the like into extends of the states that they name.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::files::Spot;
 use crate::options::names;
 use crate::python;
 
-/// What is turned round.
+/// The keywords that are turned into extends.
 const IN_KEYWORDS: [&str; 7] = ["require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in", "prereq_in"];
 
-/// What `use` never copies.
+/// The arguments that `use` never copies.
 const NEVER_USED: [&str; 15] = [
     "require_in",
     "watch_in",
@@ -57,7 +57,7 @@ impl High {
     }
 }
 
-/// A requisite that changes other states.
+/// A requisite that changes other states, with its state.
 struct RequisiteSource<'h> {
     id: &'h str,
     module: &'h str,
@@ -69,7 +69,7 @@ struct RequisiteSource<'h> {
 struct RequisiteInverter<'h> {
     high: &'h High,
     index: Option<StateIndex>,
-    /// By the name of what is extended.
+    /// The pending extends by the name of the state to extend.
     extends: IndexMap<String, PendingExtend>,
     faults: Vec<SlsFault>,
 }
@@ -101,7 +101,7 @@ impl<'h> RequisiteInverter<'h> {
             },
             Value::String(name) => match self.bare(name) {
                 Some((id, module)) => (module, id),
-                // Salt ignores a name that nobody has.
+                // Salt ignores a name that no state has.
                 None => return,
             },
             _ => return,
@@ -118,7 +118,7 @@ impl<'h> RequisiteInverter<'h> {
         }
     }
 
-    /// The state of a bare name: an id's first module, or the first state with that `name`.
+    /// Finds the state of a bare name: an id's first module, or the first state with that `name`.
     fn bare(&mut self, name: &str) -> Option<StateRef> {
         if let Some(body) = self.high.states.get(name) {
             return body.states().next().map(|module| (name.to_owned(), module.name.clone()));
@@ -126,7 +126,7 @@ impl<'h> RequisiteInverter<'h> {
         self.index().with_name(name).cloned()
     }
 
-    /// Reports a module with a dot; the right name of the module.
+    /// Reports a module with a dot; returns the module without it.
     fn check_module(
         &mut self,
         source: &RequisiteSource<'h>,
@@ -205,7 +205,8 @@ impl<'h> RequisiteInverter<'h> {
         self.pending(to.0.to_owned(), spot).modules.entry(to.1.to_owned()).or_default().extend(copied);
     }
 
-    /// The ids that a reference names: the id with that module, or all that have the name as an argument.
+    /// The ids that a reference names: the id if it has the module, or else all states that have the name as an
+    /// argument.
     fn named(&mut self, name: &str, module: &str) -> Vec<String> {
         if self.high.states.get(name).is_some_and(|body| body.module(module).is_some()) {
             return vec![name.to_owned()];
@@ -228,9 +229,9 @@ impl<'h> RequisiteInverter<'h> {
     }
 }
 
-/// What will be added to a state.
+/// An extend under construction.
 struct PendingExtend {
-    /// The sls that added to it last.
+    /// The last sls that added to it.
     sls: Arc<str>,
     saltenv: Arc<str>,
     spot: Spot,

@@ -110,7 +110,7 @@ impl High {
     }
 }
 
-/// What is wrong with an entry of a requisite, and the way out.
+/// Returns the fault in an entry of a requisite, and a hint.
 fn wrong_reference(entry: &Value, id: &str, sls: &str) -> Option<(String, String)> {
     let pair = match entry {
         Value::String(_) => return None,

@@ -7,10 +7,10 @@ use super::chunks::DraftChunk;
 use super::graph::RequisiteGraph;
 use crate::functions::StateCatalog;
 
-/// Salt's limit.
+/// Salt's limit of a group's size.
 const MAX_GROUP: usize = 500;
 
-/// The groups of two or more chunks of one module that don't depend on each other.
+/// Groups chunks of one module that don't depend on each other; each group has at least two.
 pub(super) fn groups(
     order: &[u32],
     graph: &RequisiteGraph,
@@ -57,7 +57,7 @@ fn wanted(chunk: &Chunk, default: &Value) -> bool {
     }
 }
 
-/// Whether one of the members must run before the node, maybe because of a group in between.
+/// Whether a member must run before the node, possibly through another group.
 fn reaches(
     members: &[u32],
     node: u32,

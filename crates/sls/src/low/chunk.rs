@@ -1,4 +1,4 @@
-//! [`Chunk`]: one state to be enforced, with its arguments.
+//! [`Chunk`]: one state to apply, with its arguments.
 
 use std::sync::Arc;
 
@@ -6,43 +6,43 @@ use rocksalt_core::{Map, Value};
 
 use crate::files::Spot;
 
-/// What Salt calls a low chunk: one call of one state function.
+/// A call of one state function, which Salt calls a low chunk.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// The module: `file`.
+    /// The module, such as `file`.
     pub state: String,
-    /// The function: `managed`.
+    /// The function, such as `managed`.
     pub fun: String,
     pub name: String,
-    /// `names: [80]` gives a name that is no text.
+    /// The original name if it isn't text, as in `names: [80]`.
     pub name_value: Option<Value>,
     pub id: String,
     pub sls: Arc<str>,
     pub saltenv: Arc<str>,
-    /// The sls that included this one, directly or not.
+    /// The sls that included this one, directly or indirectly.
     pub included_from: Arc<[Arc<str>]>,
-    /// A number; what it was made of is settled by the sort.
+    /// The order number; the sort replaces words and refines it.
     pub order: Value,
-    /// All else that was written, in its order, with requisites and `listen` as they were written:
-    /// `watch` is `require` here if the module has no watch function.
+    /// All other arguments in order, with requisites and `listen` as written. `watch` becomes `require` if the module
+    /// has no watch function.
     pub arguments: Map,
-    /// Another state has a `prereq` on this one, so it has a dry run first.
+    /// Whether another state has a `prereq` on this one, so that it has a dry run first.
     pub prerequired: bool,
-    /// It has a `prereq` itself.
+    /// Whether it has a `prereq` itself.
     pub prerequiring: bool,
-    /// Where the module was declared.
+    /// The position where the module was declared.
     pub spot: Spot,
-    /// Where each argument was written, in their order.
+    /// The position of each argument, in order.
     pub(crate) spots: Vec<Spot>,
 }
 
 impl Chunk {
-    /// The key of its result: `file_|-id_|-name_|-managed`.
+    /// The key of its result, such as `file_|-id_|-name_|-managed`.
     pub fn tag(&self) -> String {
         format!("{}_|-{}_|-{}_|-{}", self.state, self.id, self.name, self.fun)
     }
 
-    /// `file.managed`.
+    /// The module and the function, such as `file.managed`.
     pub fn function(&self) -> String {
         format!("{}.{}", self.state, self.fun)
     }
@@ -52,13 +52,13 @@ impl Chunk {
         number(&self.order).unwrap_or(0.0)
     }
 
-    /// Where an argument was written, or else the state.
+    /// The position of an argument, or else of the state.
     pub fn spot_of(&self, argument: &str) -> Spot {
         let position = self.arguments.position(argument);
         position.and_then(|position| self.spots.get(position)).copied().unwrap_or(self.spot)
     }
 
-    /// The low chunk as Salt shows it.
+    /// The low chunk in Salt's form.
     pub fn into_value(self) -> Value {
         let mut map = Map::new();
         map.insert("state", self.state);

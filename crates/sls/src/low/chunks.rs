@@ -1,4 +1,4 @@
-//! Makes the chunks of high data: one for each id and module, or one for each of its `names`.
+//! Makes the chunks of high data: one for each id and module, or for each of their `names`.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::files::Spot;
 use crate::high::{Declaration, DeclaredArgument, High, ModuleBody, ModuleDeclaration, ModuleItem};
 use crate::options::names;
 
-/// A chunk before the sort.
+/// A chunk that isn't sorted yet.
 pub(super) struct DraftChunk {
     pub chunk: Chunk,
-    /// Which of several `names` it is, from 1.
+    /// The position in `names`, from 1.
     pub name_order: u32,
 }
 
@@ -81,7 +81,7 @@ impl ChunkBuilder {
                 ModuleItem::Other(_) => {}
             }
         }
-        // A module that only an `_in` requisite added has no function, and is no state.
+        // A module that was added only by an `_in` requisite has no function and isn't a state.
         let Some(function) = function else { return };
         chunk.fun = function;
         if names.is_empty() {
@@ -92,8 +92,8 @@ impl ChunkBuilder {
         self.push_names(&chunk, names);
     }
 
-    /// One chunk for each entry of `names`. Of two entries with the same name the later one counts, in the place of the
-    /// first.
+    /// Makes one chunk for each entry of `names`. If two entries have the same name, the later one replaces the first
+    /// in its place.
     fn push_names(&mut self, chunk: &Chunk, names: Vec<Value>) {
         let mut positions: HashMap<String, usize> = HashMap::default();
         for (index, entry) in names.into_iter().enumerate() {
@@ -138,11 +138,11 @@ impl ChunkBuilder {
 }
 
 impl Chunk {
-    /// An argument; the last of a name counts.
+    /// Sets an argument; the last of a name wins.
     fn set(&mut self, key: Value, value: Value, spot: Spot) {
         match (key.as_str(), value) {
             (Some("name"), Value::String(name)) => (self.name, self.name_value) = (name, None),
-            // A name that is no text is none.
+            // A name that isn't text is ignored.
             (Some("name"), _) => (self.name, self.name_value) = (self.id.clone(), None),
             (Some("order"), value) => self.order = value,
             (Some("fun" | "__id__" | "__sls__" | "__env__" | "__sls_included_from__"), _) => {}
@@ -153,7 +153,7 @@ impl Chunk {
                     None => self.spots.push(spot),
                 }
                 self.arguments.insert(key, value);
-                // A key that is no text may have been there.
+                // A key that isn't text may already exist.
                 self.spots.truncate(self.arguments.len());
             }
         }

@@ -15,7 +15,7 @@ pub(super) fn fault(graph: &RequisiteGraph, drafts: &[DraftChunk], files: &Sourc
     for (needed, node, requisite) in graph.find_cycle() {
         let chunk_of = |node: u32| &drafts[graph.nodes[node as usize].chunk as usize].chunk;
         let (needed, chunk) = (chunk_of(needed), chunk_of(node));
-        // The edge back to a prerequired state shows as what was written.
+        // The internal edge to a prerequired state is shown as the `prereq` that the user wrote.
         let shown = if requisite == Requisite::Require && !chunk.arguments.contains_key("require") {
             Requisite::Prereq
         } else {
@@ -33,7 +33,7 @@ pub(super) fn fault(graph: &RequisiteGraph, drafts: &[DraftChunk], files: &Sourc
     if places.is_empty() { fault } else { fault.hint(format!("take one of these away: {}", places.join("; "))) }
 }
 
-/// A state as Salt shows it in a cycle: a Python dict.
+/// Formats a state as Salt shows it in a cycle: as a Python dict.
 fn node_text(chunk: &Chunk) -> String {
     let quoted = |text: &str| python::repr(&text.into());
     let name = if chunk.name == chunk.id { String::new() } else { format!(", 'NAME': {}", quoted(&chunk.name)) };

@@ -1,23 +1,23 @@
-//! [`RequisiteGraph`]: the steps and what they need, as a graph with several kinds of edges.
+//! [`RequisiteGraph`]: the steps and their requisites, as a graph with several kinds of edges.
 
 use rocksalt_core::hash::{HashMap, HashSet};
 
 use super::Requisite;
 
-/// With more edges a run would not end.
+/// The largest number of edges: with more, a compilation would hardly end.
 pub(super) const MAX_EDGES: usize = 5_000_000;
 
 pub(super) struct RequisiteGraph {
     pub nodes: Vec<GraphNode>,
-    /// For each node, what it needs, in the order in which it was found.
+    /// For each node, its requisites in the order in which they were found.
     pub needs: Vec<Vec<(u32, Requisite)>>,
-    /// For each node, the nodes that need it.
+    /// For each node, the nodes that depend on it.
     pub needed_by: Vec<Vec<(u32, Requisite)>>,
-    /// Each edge once.
+    /// All edges, to add each only once.
     edges: HashSet<(u32, u32, Requisite)>,
-    /// The dry run of a chunk that is prerequired.
+    /// The node of the dry run for each prerequired chunk.
     pub dry_runs: HashMap<u32, u32>,
-    /// Chunks that have a prereq.
+    /// The chunks that have a `prereq`.
     pub prerequiring: HashSet<u32>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct GraphNode {
 }
 
 impl RequisiteGraph {
-    /// One node for each chunk, with the chunk's number.
+    /// Creates one node for each chunk, with the chunk's number.
     pub fn new(chunks: usize) -> RequisiteGraph {
         let count = u32::try_from(chunks).unwrap_or(u32::MAX);
         RequisiteGraph {
@@ -45,7 +45,7 @@ impl RequisiteGraph {
         self.edges.len()
     }
 
-    /// `node` needs `needed`. A chunk that is known to be prerequired has it for its dry run, too.
+    /// Makes `node` depend on `needed`. If `node` has a dry run, the dry run depends on it too.
     pub fn require(&mut self, node: u32, requisite: Requisite, needed: u32) {
         if requisite == Requisite::Prereq {
             return self.prereq(node, needed);
@@ -56,7 +56,7 @@ impl RequisiteGraph {
         self.add(needed, node, requisite);
     }
 
-    /// `node` runs before `target`, and only if a dry run of `target` would change something.
+    /// Makes `node` run before `target`, and only if a dry run of `target` would change something.
     fn prereq(&mut self, node: u32, target: u32) {
         self.prerequiring.insert(node);
         let dry_run = match self.dry_runs.get(&target) {
@@ -77,7 +77,7 @@ impl RequisiteGraph {
         };
         self.add(dry_run, node, Requisite::Prereq);
         self.add(node, target, Requisite::Require);
-        // If `node` has a dry run itself, that must wait, too: chains are looked at from their innermost end.
+        // If `node` has a dry run, that waits too: chains of prereqs are evaluated from their innermost end.
         if let Some(own) = self.dry_runs.get(&node).copied() {
             self.add(dry_run, own, Requisite::Prereq);
         }
@@ -90,7 +90,7 @@ impl RequisiteGraph {
         }
     }
 
-    /// The edges of a cycle as `(needed, node, requisite)`, each edge starting where the one before ended.
+    /// Finds the edges of a cycle as `(needed, node, requisite)`; each starts where the one before ended.
     pub fn find_cycle(&self) -> Vec<(u32, u32, Requisite)> {
         #[derive(Clone, Copy, PartialEq)]
         enum Color {
@@ -104,7 +104,7 @@ impl RequisiteGraph {
                 continue;
             }
             colors[start] = Color::Open;
-            // The path to where we are: a node, its next edge to look at, and the edge that led there.
+            // The current path: nodes with the next edge to follow.
             let mut path: Vec<(usize, usize)> = vec![(start, 0)];
             while let Some((node, next)) = path.last_mut() {
                 let node = *node;

@@ -1,4 +1,4 @@
-//! Low data: the steps in the order they run, with their requisites resolved.
+//! Low data: the steps in execution order, with resolved requisites.
 
 mod aggregate;
 mod chunk;
@@ -21,20 +21,20 @@ use crate::options::names;
 pub use chunk::Chunk;
 pub use requisite::Requisite;
 
-/// What is to be done, in Salt's order.
+/// The steps to run, in Salt's order.
 ///
-/// The steps are in an order in which they can run one after another: a step's needs come before it.
+/// They can run one after another in this order: a step comes after all steps that it needs.
 #[derive(Clone, Debug, Default)]
 pub struct Low {
-    /// Every state once, in the order in which they really run.
+    /// Every chunk once, in the order of the real runs.
     pub chunks: Vec<Chunk>,
-    /// What runs, in its order. A prerequired chunk has two steps: the dry run, then the real one.
+    /// The steps in order. A prerequired chunk has two: the dry run, then the real one.
     pub steps: Vec<LowStep>,
-    /// Chunks that Salt would aggregate, each group in running order; every group has two or more.
+    /// Groups of chunks that Salt would aggregate, in execution order; each has at least two.
     pub aggregates: Vec<Vec<usize>>,
-    /// States that the grain `state_runs_disabled` switches off: they don't run, and fail.
+    /// States that the grain `state_runs_disabled` disables: they fail without running.
     pub disabled: Vec<DisabledChunk>,
-    /// For the places of chunks and arguments.
+    /// The files that the positions of chunks and arguments refer to.
     pub files: SourceFiles,
 }
 
@@ -42,12 +42,12 @@ pub struct Low {
 pub struct LowStep {
     /// Index into [`Low::chunks`].
     pub chunk: usize,
-    /// The dry run of a prerequired chunk.
+    /// Whether the step is the dry run of a prerequired chunk.
     pub dry_run: bool,
-    /// What must have run before, each pair once, in the order in which Salt looks at them.
+    /// The steps that must run before, each pair once, in the order in which Salt looks at them.
     ///
-    /// For `P` with `prereq: T` there are three steps: the dry run of `T`; `P`, which needs that dry
-    /// run by [`Requisite::Prereq`]; and `T` itself, which needs `P` by [`Requisite::Require`].
+    /// `P` with `prereq: T` makes three steps: the dry run of `T`; `P`, which needs that dry run by
+    /// [`Requisite::Prereq`]; and `T` itself, which needs `P` by [`Requisite::Require`].
     pub needs: Vec<Need>,
 }
 
@@ -61,11 +61,11 @@ pub struct Need {
 #[derive(Clone, Debug)]
 pub struct DisabledChunk {
     pub chunk: Chunk,
-    /// The pattern in the grain that matched.
+    /// The pattern of the grain that matched.
     pub pattern: String,
 }
 
-/// Makes the low data of high data: applies `extend` and its kin, resolves the requisites, and sorts.
+/// Compiles high data to low data: applies `extend` and the like, resolves the requisites, and sorts.
 pub fn low(mut high: High, catalog: &dyn StateCatalog, options: &Map, grains: &Map) -> Result<Low, Vec<SlsFault>> {
     high.apply_modifiers(options)?;
     let (mut drafts, disabled) = chunks::chunks(&mut high, grains);
@@ -93,7 +93,7 @@ pub fn low(mut high: High, catalog: &dyn StateCatalog, options: &Map, grains: &M
     Ok(assemble(&order, &graph, drafts, &aggregates, disabled, high.files))
 }
 
-/// Numbers everything by its place in the order.
+/// Renumbers chunks and steps by their position in the order.
 fn assemble(
     order: &[u32],
     graph: &graph::RequisiteGraph,
@@ -133,7 +133,7 @@ fn assemble(
     Low { chunks: chunks.into_iter().flatten().collect(), steps, aggregates, disabled, files }
 }
 
-/// A module without a watch function can only require.
+/// Turns `watch` into `require` for a module without a watch function.
 fn watch_or_require(chunk: &mut Chunk, catalog: &dyn StateCatalog) {
     for (watch, require) in [("watch", "require"), ("watch_any", "require_any")] {
         if !chunk.arguments.contains_key(watch) || catalog.has_watch(&chunk.state) {
@@ -156,7 +156,7 @@ fn watch_or_require(chunk: &mut Chunk, catalog: &dyn StateCatalog) {
 }
 
 impl Low {
-    /// The low chunks as Salt shows them; a prerequired one comes twice.
+    /// The low chunks in Salt's form; a prerequired one occurs twice.
     pub fn into_value(self) -> Value {
         let mut uses = vec![0usize; self.chunks.len()];
         for step in &self.steps {

@@ -1,6 +1,6 @@
-//! [`Requisite`]: the ways in which a state can depend on another.
+//! [`Requisite`]: the kinds of dependencies between states.
 
-/// In the order of their weight for the sort, lightest first.
+/// The kinds of requisites, from the lightest to the heaviest for the sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Requisite {
     Onfail,
@@ -16,7 +16,7 @@ pub enum Requisite {
 }
 
 impl Requisite {
-    /// In the order in which Salt looks at a state's requisites.
+    /// All kinds in the order in which Salt evaluates a state's requisites.
     pub const ALL: [Requisite; 10] = [
         Requisite::Require,
         Requisite::RequireAny,
@@ -50,7 +50,7 @@ impl Requisite {
     }
 }
 
-/// Arguments that hold references to states: a list of `module: id or name`.
+/// The arguments that reference states by a list of `module: id or name`.
 pub const KEYWORDS: [&str; 13] = [
     "onfail",
     "onfail_any",

@@ -1,4 +1,4 @@
-//! Finds the states that requisites name.
+//! Finds the states that requisites reference.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -16,22 +16,23 @@ use crate::fault::SlsFault;
 use crate::files::SourceFiles;
 use crate::python;
 
-/// All chunks by what a requisite can call them.
+/// All chunks by the names that a requisite can use for them.
 pub(super) struct ChunkNames<'d> {
     drafts: &'d [DraftChunk],
-    /// By module, then by id and by name.
+    /// Tables by module, each by id and by name.
     modules: HashMap<&'d str, NameTable<'d>>,
-    /// By id and by name, whatever the module: for references without one, which are few, so it is made when needed.
+    /// The chunks of all modules by id and by name, for references without a module. These are rare, so it is made on
+    /// demand.
     all: Option<NameTable<'d>>,
-    /// By sls: its own and those of all that it includes.
+    /// Chunks by sls: by their own and by those that include it.
     sls: NameTable<'d>,
-    /// What a pattern matched before.
+    /// The matches of each pattern used so far.
     patterns: HashMap<(String, String), Vec<u32>>,
 }
 
 type NameTable<'d> = HashMap<&'d str, ChunkNumbers>;
 
-/// Chunks by their numbers, in order; nearly always one.
+/// Numbers of chunks in order; nearly always one.
 enum ChunkNumbers {
     One([u32; 1]),
     Several(Vec<u32>),
@@ -46,7 +47,7 @@ impl<'d> ChunkNames<'d> {
             sls: HashMap::default(),
             patterns: HashMap::default(),
         };
-        // Tables that grow would look at all their names again.
+        // Tables are created at their final size, since growing would rehash all names.
         let mut counts: HashMap<&str, usize> = HashMap::default();
         drafts.iter().for_each(|draft| *counts.entry(draft.chunk.state.as_str()).or_default() += 1);
         for (module, count) in counts {
@@ -62,7 +63,7 @@ impl<'d> ChunkNames<'d> {
         names
     }
 
-    /// The chunks that `module: value` means; `None` if there are none where there should be.
+    /// The chunks that `module: value` references; `None` if the reference is invalid.
     fn find(&mut self, module: &str, value: &str) -> Option<&[u32]> {
         if module == "id" {
             self.all();
@@ -80,11 +81,11 @@ impl<'d> ChunkNames<'d> {
             numbers.dedup();
             self.patterns.insert(key.clone(), numbers);
         }
-        // A pattern over sls may match none.
+        // Only a pattern over sls may match nothing.
         self.patterns.get(&key).map(Vec::as_slice).filter(|found| !found.is_empty() || module == "sls")
     }
 
-    /// The names that can stand behind a module; `id` has them only after [`ChunkNames::all`].
+    /// The names that may follow a module; `id` has some only after a call of [`ChunkNames::all`].
     fn table(&self, module: &str) -> Option<&NameTable<'d>> {
         match module {
             "sls" => Some(&self.sls),
@@ -101,7 +102,7 @@ impl<'d> ChunkNames<'d> {
         })
     }
 
-    /// What may have been meant.
+    /// Suggests what was probably meant.
     fn hint(&mut self, module: &str, value: &str) -> Option<String> {
         if module == "sls" {
             let right = nearest(value, self.sls.keys().copied())?;
@@ -124,7 +125,7 @@ impl<'d> ChunkNames<'d> {
     }
 }
 
-/// Adds what each chunk needs to the graph. Of each chunk the first bad reference is reported.
+/// Adds the requisites of each chunk to the graph. Only the first invalid reference of a chunk is reported.
 pub(super) fn resolve(
     drafts: &[DraftChunk],
     graph: &mut RequisiteGraph,
@@ -191,7 +192,7 @@ fn resolve_one(
     Ok(())
 }
 
-/// The references of a requisite as pairs of a module and a value.
+/// The references in a requisite as pairs of a module and a value.
 fn references(value: &Value) -> Vec<(Cow<'_, str>, &Value)> {
     match value {
         Value::List(entries) => entries
@@ -208,7 +209,7 @@ fn references(value: &Value) -> Vec<(Cow<'_, str>, &Value)> {
     }
 }
 
-/// The module of a reference, without a function that is there by mistake.
+/// The module of a reference; a function that was added by mistake is dropped.
 fn module_of(key: &Value) -> Cow<'_, str> {
     let first = |text: &str| text.find('.').unwrap_or(text.len());
     match key {
@@ -243,7 +244,7 @@ impl ChunkNumbers {
         }
     }
 
-    /// Adds the largest number yet, unless it is there.
+    /// Adds a number that is not smaller than those before; an equal one is ignored.
     fn push(&mut self, number: u32) {
         match self {
             ChunkNumbers::One([first]) if *first == number => {}

@@ -1,4 +1,4 @@
-//! Converts low data to plain data and back, so that another process can resume a run.
+//! Converts low data to plain data and back, so that another process can resume the run.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Chunk, DisabledChunk, Low, LowStep, Need, Requisite};
 use crate::files::{SourceFiles, Spot};
 
 impl Low {
-    /// Everything except for positions in files: a process that resumes a run has compiled nothing.
+    /// Converts everything except positions in files: a process that resumes a run has compiled no files.
     pub fn to_snapshot(&self) -> Value {
         let mut map = Map::new();
         map.insert("chunks", self.chunks.iter().map(chunk_to_value).collect::<Vec<_>>());
@@ -22,7 +22,7 @@ impl Low {
         map.into()
     }
 
-    /// From what [`Low::to_snapshot`] returned; `None` if the value is anything else.
+    /// Restores the data of [`Low::to_snapshot`]; `None` if the value is anything else.
     pub fn from_snapshot(kept: &Value) -> Option<Low> {
         let list = |key: &str| kept.as_map()?.get(key)?.as_list();
         let chunks: Vec<Chunk> = list("chunks")?.iter().map(chunk).collect::<Option<_>>()?;
@@ -53,7 +53,7 @@ fn chunk_to_value(chunk: &Chunk) -> Value {
     map.insert("sls", &*chunk.sls);
     map.insert("saltenv", &*chunk.saltenv);
     map.insert("included_from", chunk.included_from.iter().map(|sls| (&**sls).into()).collect::<Vec<Value>>());
-    // A list, so that no name and a name that is null differ.
+    // The list distinguishes a missing name from a null one.
     map.insert("name_value", chunk.name_value.iter().cloned().collect::<Vec<_>>());
     map.insert("order", chunk.order.clone());
     map.insert("arguments", chunk.arguments.clone());

@@ -1,4 +1,4 @@
-//! Sorts the steps: a topological sort in which the ready step with the least key comes first.
+//! Sorts the steps topologically; of the ready steps, the one with the smallest key comes first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,10 +9,10 @@ use super::chunk::{Chunk, number};
 use super::chunks::DraftChunk;
 use super::graph::RequisiteGraph;
 
-/// How far `last` is beyond the largest number.
+/// The distance of `last` from the largest order number.
 const LAST: i64 = 1_000_000;
 
-/// The nodes in order; if there is a cycle, fewer than there are.
+/// Returns the nodes in order; if there is a cycle, some nodes are missing.
 pub(super) fn sort(graph: &RequisiteGraph, drafts: &mut [DraftChunk], cap: i64) -> Vec<u32> {
     let ranks = ranks(drafts, cap);
     let mut waiting: Vec<usize> = graph.needs.iter().map(Vec::len).collect();
@@ -35,7 +35,7 @@ pub(super) fn sort(graph: &RequisiteGraph, drafts: &mut [DraftChunk], cap: i64) 
     order
 }
 
-/// The largest `order` plus some, as Salt works it out: it depends on what comes first.
+/// Salt's upper bound for order numbers; it depends on the order of the chunks.
 pub(super) fn cap(drafts: &[DraftChunk]) -> i64 {
     drafts.iter().fold(1, |cap, draft| {
         let order = match &draft.chunk.order {
@@ -47,14 +47,14 @@ pub(super) fn cap(drafts: &[DraftChunk]) -> i64 {
     })
 }
 
-/// Decides which ready step comes first.
+/// The key by which the next ready step is chosen.
 struct SortKey {
-    /// The smaller of its own order and the orders of the steps that need it.
+    /// The smaller of its own order and the orders of the steps that depend on it.
     effective: f64,
     own: f64,
-    /// The rank of its text among all.
+    /// The rank of its label among all chunks.
     rank: u32,
-    /// A dry run sorts behind its chunk, and never meets it.
+    /// The last criterion: it orders a dry run after its chunk, although both are never ready at once.
     node: u32,
 }
 
@@ -67,14 +67,14 @@ fn key(graph: &RequisiteGraph, drafts: &mut [DraftChunk], ranks: &[u32], node: u
             continue;
         }
         heaviest = Some(*requisite);
-        // As it stands: those who need this one have not had their turn.
+        // Dependents aren't refined yet, since they have not become ready.
         earliest = earliest.min(plain(&mut drafts[graph.nodes[*dependent as usize].chunk as usize], cap));
     }
     let rank = ranks.get(graph.nodes[node as usize].chunk as usize).copied().unwrap_or(0);
     SortKey { effective: own.min(earliest), own, rank, node }
 }
 
-/// The chunks' places by module, name and function, then by tag. Only needed if numbers tie, which they seldom do.
+/// Ranks the chunks by module, name and function, then by tag. Needed only if order numbers tie, which is rare.
 fn ranks(drafts: &[DraftChunk], cap: i64) -> Vec<u32> {
     let mut orders: Vec<f64> = drafts.iter().map(|draft| settled(draft, cap)).collect();
     orders.sort_unstable_by(f64::total_cmp);
@@ -92,14 +92,14 @@ fn ranks(drafts: &[DraftChunk], cap: i64) -> Vec<u32> {
     ranks
 }
 
-/// What [`numeric_order`] will make of an order.
+/// The result that [`numeric_order`] will have.
 fn settled(draft: &DraftChunk, cap: i64) -> f64 {
     let order = number(&draft.chunk.order).unwrap_or_else(|| word(&draft.chunk.order, cap) as f64);
     let order = order + f64::from(draft.name_order) / 10_000.0;
     if order < 0.0 { order + cap.saturating_add(LAST) as f64 } else { order }
 }
 
-/// The number that a word means as an order.
+/// The number for a word such as `first` or `last`.
 fn word(order: &Value, cap: i64) -> i64 {
     match order.as_str() {
         Some("last") => cap.saturating_add(LAST),
@@ -108,7 +108,7 @@ fn word(order: &Value, cap: i64) -> i64 {
     }
 }
 
-/// The order as a number, with words replaced.
+/// The order as a number; a word is replaced.
 fn plain(draft: &mut DraftChunk, cap: i64) -> f64 {
     let order = &mut draft.chunk.order;
     if number(order).is_none() {
@@ -117,7 +117,7 @@ fn plain(draft: &mut DraftChunk, cap: i64) -> f64 {
     number(order).unwrap_or_default()
 }
 
-/// The order with its refinements: the place among `names`, and the meaning of a negative number.
+/// The refined order: adds the position in `names` and resolves a negative number.
 fn numeric_order(draft: &mut DraftChunk, cap: i64) -> f64 {
     let mut order = plain(draft, cap);
     if draft.name_order > 0 {

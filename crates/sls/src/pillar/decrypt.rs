@@ -1,4 +1,4 @@
-//! `decrypt_pillar`: decrypts parts of the pillar, whichever file they come from.
+//! `decrypt_pillar`: decrypts parts of the pillar, from whichever file they are.
 
 use rocksalt_core::{Map, Value};
 
@@ -27,7 +27,7 @@ pub(super) fn decrypt(pillar: &mut Map, inputs: &CompileInputs<'_>) -> Vec<SlsFa
     faults
 }
 
-/// A bare key, or `key: renderer`.
+/// Reads an entry: a bare key, or `key: renderer`.
 fn pairs(entry: &Value) -> Vec<(String, Option<String>)> {
     match entry {
         Value::Map(map) => {

@@ -15,23 +15,23 @@ use crate::inputs::CompileInputs;
 use crate::options::{switch, text};
 use crate::render::default_pipe;
 
-/// What a pillar depends on: [`CompileInputs::sources`] are the pillar's files.
+/// The inputs of a pillar. [`CompileInputs::sources`] are the pillar's files.
 ///
-/// [`CompileInputs::pillar`] is what templates see as `pillar`, which isn't the one that is being made.
+/// [`CompileInputs::pillar`] is the `pillar` that templates see, which isn't the one being compiled.
 #[derive(Clone)]
 pub struct PillarInputs<'a> {
     pub inputs: CompileInputs<'a>,
-    /// `--pillar`: wins over all else.
+    /// `--pillar`, which overrides all other data.
     pub given: &'a Map,
-    /// External pillars in their order.
+    /// The external pillars in order.
     pub external: &'a [&'a dyn ExternalPillar],
 }
 
-/// A source of pillar that is no file of the tree.
+/// A source of pillar data outside of the tree.
 pub trait ExternalPillar {
     fn name(&self) -> &str;
 
-    /// What it has for a machine, given the pillar so far.
+    /// The data for a machine, given the pillar so far.
     fn fetch(&self, id: &str, pillar: &Map) -> Result<Map, String>;
 }
 
@@ -39,15 +39,15 @@ pub trait ExternalPillar {
 #[derive(Clone, Debug, Default)]
 pub struct CompiledPillar {
     pub data: Map,
-    /// What went wrong, in words that a target may see. States refuse to run if there are any.
+    /// The errors in a form that a target may see. States refuse to run if there are any.
     pub errors: Vec<SlsFault>,
-    /// The same for the operator, with reasons and places: these may quote secrets.
+    /// The same errors for the operator, with reasons and positions, which may quote secrets.
     pub details: Vec<SlsFault>,
     pub warnings: Vec<SlsFault>,
 }
 
 impl CompiledPillar {
-    /// The pillar as a machine gets it: with its errors under `_errors`.
+    /// The pillar as sent to a machine: with its errors under `_errors`.
     pub fn into_map(self) -> Map {
         let mut data = self.data;
         if !self.errors.is_empty() {
@@ -83,7 +83,7 @@ pub fn compile(inputs: &PillarInputs<'_>) -> CompiledPillar {
     CompiledPillar { data, errors: faults.errors, details: faults.details, warnings: compilation.warnings.take() }
 }
 
-/// What went wrong so far.
+/// The errors so far.
 #[derive(Default)]
 struct PillarFaults {
     errors: Vec<SlsFault>,
@@ -93,17 +93,17 @@ struct PillarFaults {
 impl PillarFaults {
     fn add(&mut self, fault: SlsFault) {
         self.details.push(fault.clone());
-        // The excerpt is a line of a pillar file.
+        // The excerpt would show a line of a pillar file.
         self.errors.push(SlsFault { excerpt: None, ..fault });
     }
 }
 
-/// How files are merged.
+/// How pillar files are merged.
 #[derive(Clone, Copy)]
 struct MergePolicy {
     strategy: Strategy,
     merge_lists: bool,
-    /// What is included wins over the includer.
+    /// Whether an included sls overrides its includer.
     includes_win: bool,
 }
 
@@ -116,7 +116,7 @@ impl MergePolicy {
 struct PillarCompiler<'s, 'a> {
     compilation: &'s Compilation<'a>,
     policy: MergePolicy,
-    /// Sls that may be missing, by environment.
+    /// The sls that are allowed to be missing, by environment.
     may_be_missing: HashSet<(String, String)>,
     faults: PillarFaults,
 }
@@ -138,7 +138,7 @@ impl<'s, 'a> PillarCompiler<'s, 'a> {
             match external.fetch(inputs.inputs.id, &data) {
                 Ok(more) => data = self.policy.merge(data, more),
                 Err(reason) => {
-                    // Why it failed may quote a command, an address or what they said: the operator's business.
+                    // The reason may quote a command, an address or a response, so only the operator sees it.
                     let failed = format!("Failed to load ext_pillar {}", external.name());
                     self.faults.details.push(SlsFault::new(format!("{failed}: {reason}")));
                     self.faults.errors.push(SlsFault::new(format!("{failed}. Please see master log for details.")));

@@ -14,14 +14,14 @@ use crate::render::{self, PipeData};
 use crate::top::TopMatches;
 use crate::tree::SlsFile;
 
-/// What each sls rendered to by itself, without what it includes.
+/// The data that each sls rendered to, without its includes.
 type RenderedSls = HashMap<String, Option<Map>>;
 
-/// How deeply includes may nest.
+/// The depth limit of includes.
 const MAX_DEPTH: usize = 200;
 
 impl PillarCompiler<'_, '_> {
-    /// Merges all files into what is given, in the order of the top file.
+    /// Merges all files into the given pillar, in the order of the top file.
     pub(super) fn render(&mut self, given: Map, matches: &TopMatches) -> Map {
         let mut pillar = given;
         for (saltenv, wanted) in matches {
@@ -96,7 +96,7 @@ impl PillarCompiler<'_, '_> {
         Some(self.includes(&includer, data, entries, rendered, defaults))
     }
 
-    /// The file of an sls; `None` if there is none, which is noted as an error unless it may be missing.
+    /// Finds the file of an sls; `None` if there is none, which is an error unless it may be missing.
     fn find(&mut self, sls: &str, saltenv: &str, from: Option<Spot>, depth: usize) -> Option<SlsFile> {
         match self.compilation.tree.find(saltenv, sls) {
             Ok(Some(found)) if depth <= MAX_DEPTH => return Some(found),
@@ -117,7 +117,8 @@ impl PillarCompiler<'_, '_> {
         None
     }
 
-    /// The reason may quote a secret, so a target sees it only if `pillar_safe_render_error` is off.
+    /// Reports a render error. The reason may quote a secret, so a target sees it only if `pillar_safe_render_error` is
+    /// off.
     fn render_failed(&mut self, sls: &str, file: u32, error: &render::Error) {
         let reason = format!("Rendering SLS '{sls}' failed, render error:\n{}", error.text);
         let fault = self.compilation.fault(file, error, reason);
@@ -141,7 +142,7 @@ impl PillarCompiler<'_, '_> {
         defaults: &Map,
     ) -> Map {
         let mut included: Option<Map> = None;
-        // Salt keeps the defaults of an entry for those that follow.
+        // As in Salt, the defaults of an entry apply to the following ones too.
         let mut defaults = defaults.clone();
         for entry in entries {
             let spot = Spot::new(includer.file, entry.place.line, entry.place.column);
@@ -179,7 +180,7 @@ impl PillarCompiler<'_, '_> {
         }
     }
 
-    /// The sls that an include names. Salt looks for it twice: from the top, and relative to the includer.
+    /// The sls that an include names. Salt looks it up twice: from the top, and relative to the includer.
     fn targets(&mut self, includer: &PillarIncluder<'_>, name: &str) -> Vec<String> {
         if !self.compilation.tree.has_environment(includer.saltenv) {
             self.no_environment(includer.saltenv);

@@ -1,4 +1,4 @@
-//! The pillar's top files: which pillar sls a machine gets.
+//! The pillar's top files, which select the pillar sls of a machine.
 
 use indexmap::IndexMap;
 use rocksalt_core::yaml::{Node, NodeContent};
@@ -13,10 +13,10 @@ use crate::render::PipeData;
 use crate::top::{TopMatcher, TopMatches};
 use crate::tree::SlsFile;
 
-/// By environment and target: what is written below the target.
+/// The contents below each target, by environment and target.
 pub(super) type PillarTop = IndexMap<String, IndexMap<String, PillarTopTarget>>;
 
-/// A rendered top file: environments and what is below them.
+/// A rendered top file: environments with their contents.
 struct PillarTopFile {
     number: u32,
     sections: Vec<(Node, Node)>,
@@ -124,7 +124,7 @@ impl PillarCompiler<'_, '_> {
         matches
     }
 
-    /// The rendered top files with their numbers; those that are included follow all others.
+    /// The rendered top files with their numbers; included ones come after all others.
     fn top_files(&mut self) -> Vec<PillarTopFile> {
         let options = self.compilation.inputs.options;
         let name = text(options, "state_top").unwrap_or("top.sls");
@@ -176,11 +176,11 @@ impl PillarCompiler<'_, '_> {
         Ok((PillarTopFile { number: output.file, sections }, included))
     }
 
-    /// The environments whose top files count.
+    /// The environments whose top files are used.
     fn environments(&self) -> Vec<String> {
         let inputs = &self.compilation.inputs;
         let mut known: Vec<String> = vec!["base".to_owned()];
-        // A tree for environments that have none of their own serves the one that is asked for.
+        // A tree for environments without their own tree serves the requested one.
         let asked = inputs.pillarenv.or(inputs.saltenv).unwrap_or("base");
         for name in inputs.sources.environments() {
             let name = if name == "__env__" { asked.to_owned() } else { name };

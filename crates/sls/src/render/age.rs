@@ -1,4 +1,4 @@
-//! `age`: decrypts every age message in a text or in data.
+//! The renderer `age`: decrypts every age message in a text or in data.
 
 use super::gpg::{Armor, decrypt};
 use super::{Error, PipeData, RenderContext, Renderer};

@@ -1,4 +1,4 @@
-//! Why a file could not be rendered.
+//! The error of a file that could not be rendered.
 
 /// A renderer's error; the caller adds the file's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -6,15 +6,15 @@ pub struct Error {
     /// Salt's text.
     pub text: String,
     pub kind: RenderErrorKind,
-    /// The file if it isn't the one that was rendered but one it imports.
+    /// The file with the error, if it isn't the rendered one but an imported one.
     pub file: Option<String>,
-    /// In the file as it was written; 0 is unknown, as it is for the column.
+    /// The position in the file as written; a line or column of 0 is unknown.
     pub line: usize,
     pub column: usize,
     pub hint: Option<String>,
 }
 
-/// Salt words the two differently.
+/// The kinds of errors that Salt words differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RenderErrorKind {
     /// A renderer refused the text: "Rendering SLS 'base:x' failed: …".

@@ -1,4 +1,4 @@
-//! Renders a file outside of any sls: templates of `file.managed`, `slsutil.renderer`, `render`.
+//! Renders a file that isn't an sls: templates of `file.managed`, `slsutil.renderer`, `render`.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::inputs::CompileInputs;
 /// A file to render.
 pub struct RenderRequest<'a> {
     pub contents: Arc<[u8]>,
-    /// Its path in the tree: imports that begin with `./` are relative to it.
+    /// Its path in the tree, to which imports that begin with `./` are relative.
     pub path: &'a str,
     pub saltenv: &'a str,
-    /// As which sls: `slsutil.renderer` takes a file for one without a name; templates of `file.managed` are none.
+    /// The name as an sls: `slsutil.renderer` uses an empty name; a template of `file.managed` isn't an sls.
     pub sls: Option<&'a str>,
-    /// The renderers for a file without a shebang; by default the configured ones.
+    /// The renderers for a file without a shebang; the configured ones by default.
     pub pipe: Option<&'a str>,
-    /// Whether a first line `#!jinja|yaml` counts: it does in a state file, and not in a template.
+    /// Whether a first line such as `#!jinja|yaml` is a shebang: it is in a state file, but not in a template.
     pub shebang: bool,
     /// Variables besides `salt`, `grains`, `pillar`, `opts` and `saltenv`.
     pub context: &'a Map,

@@ -1,4 +1,4 @@
-//! `gpg`: decrypts every PGP message in a text or in data.
+//! The renderer `gpg`: decrypts every PGP message in a text or in data.
 
 use rocksalt_core::Value;
 use rocksalt_core::yaml::{Node, NodeContent};
@@ -21,7 +21,7 @@ impl Renderer for GpgRenderer {
     }
 }
 
-/// How an encrypted part of a text is recognised.
+/// Describes how to recognise an encrypted part of a text.
 pub(super) struct Armor {
     pub method: &'static str,
     pub begin: &'static str,
@@ -56,7 +56,7 @@ fn in_node(node: &mut Node, armor: &Armor, decrypt: &dyn Decryptor) -> Result<()
     }
 }
 
-/// The text with its encrypted parts replaced by what was in them.
+/// Replaces the encrypted parts of a text by their contents.
 fn plain(text: &str, armor: &Armor, decrypt: &dyn Decryptor) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

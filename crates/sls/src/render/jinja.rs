@@ -1,4 +1,4 @@
-//! `jinja`: templates.
+//! The renderer `jinja`: templates.
 
 use super::{Error, PipeData, RenderContext, Renderer};
 

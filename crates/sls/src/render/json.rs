@@ -1,4 +1,4 @@
-//! `json`: data as JSON.
+//! The renderer `json`: data as JSON.
 
 use rocksalt_core::json;
 
@@ -13,7 +13,7 @@ impl Renderer for JsonRenderer {
 
     fn render(&self, input: PipeData, _: &str, _: &RenderContext<'_, '_>) -> Result<PipeData, Error> {
         let input = input.into_text(self.name())?;
-        // The shebang is still there; blanking it keeps the line numbers.
+        // The shebang is still there. Blanking it keeps the line numbers.
         let text = match input.text.strip_prefix("#!") {
             Some(rest) => rest.find('\n').map_or("", |end| &rest[end..]),
             None => &input.text,

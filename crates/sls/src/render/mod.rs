@@ -1,4 +1,4 @@
-//! Renderers: each turns a text into another text or into data. A file is sent through a pipe of them.
+//! Renderers: each turns text into other text or into data. A file passes through a pipe of them.
 
 mod age;
 mod error;
@@ -23,7 +23,7 @@ pub(crate) use pipe::{PipeOutput, default_pipe, render};
 
 /// One stage of a pipe such as `jinja|yaml`.
 pub trait Renderer: Sync {
-    /// What a shebang calls it.
+    /// The name in a shebang.
     fn name(&self) -> &'static str;
 
     fn render(&self, input: PipeData, argument: &str, rendering: &RenderContext<'_, '_>) -> Result<PipeData, Error>;
@@ -44,18 +44,18 @@ pub fn open(name: &str) -> Option<&'static dyn Renderer> {
     RENDERERS.iter().copied().find(|renderer| renderer.name() == name)
 }
 
-/// What is between two renderers, and behind the last one.
+/// The data between two renderers, and after the last one.
 #[derive(Clone, Debug)]
 pub enum PipeData {
     Text(MappedText),
     Data(Node),
 }
 
-/// A text that knows which line of the file each of its lines came from.
+/// Text with the original line of each of its lines.
 #[derive(Clone, Debug, Default)]
 pub struct MappedText {
     pub text: String,
-    /// Empty: line by line as in the file.
+    /// Empty if the lines are those of the file.
     pub lines: Vec<u32>,
 }
 
@@ -71,7 +71,7 @@ impl MappedText {
 }
 
 impl PipeData {
-    /// The text, or why there is none.
+    /// The text, or the error if there is none.
     fn into_text(self, renderer: &str) -> Result<MappedText, Error> {
         match self {
             PipeData::Text(text) => Ok(text),
@@ -83,7 +83,7 @@ impl PipeData {
     }
 }
 
-/// Data without positions.
+/// A node without positions.
 pub(crate) fn placeless(value: Value) -> Node {
     let content = match value {
         Value::List(items) => NodeContent::List(items.into_iter().map(placeless).collect()),
@@ -95,12 +95,12 @@ pub(crate) fn placeless(value: Value) -> Node {
     Node { place: NodePosition { line: 0, column: 0 }, content }
 }
 
-/// The result of an empty text.
+/// The result of rendering an empty text.
 pub(crate) fn nothing() -> Node {
     placeless(Map::new().into())
 }
 
-/// Decrypts every text in a value by `gpg` or `age`.
+/// Decrypts every text in a value with `gpg` or `age`.
 pub(crate) fn decrypt_value(value: &mut Value, renderer: &str, decrypt: &dyn Decryptor) -> Result<(), String> {
     let armor = match renderer {
         "gpg" => &gpg::ARMOR,

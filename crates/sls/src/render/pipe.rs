@@ -1,4 +1,4 @@
-//! Sends a file through the renderers that its shebang names, or the default ones.
+//! Passes a file through the renderers in its shebang, or the default ones.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::fault::SlsFault;
 use crate::functions::Decryptor;
 use crate::options::{names, text};
 
-/// One file that is being rendered.
+/// A file that is being rendered.
 #[derive(Clone, Copy)]
 pub struct RenderContext<'r, 'a> {
     pub(crate) compilation: &'r Compilation<'a>,
     pub(crate) saltenv: &'r str,
-    /// The sls it is; a top file is one without a name, and another file isn't one.
+    /// The sls; a top file has an empty name, and a file that isn't an sls has `None`.
     pub(crate) sls: Option<&'r str>,
     /// Its path in the tree.
     pub(crate) path: &'r str,
@@ -24,14 +24,14 @@ pub struct RenderContext<'r, 'a> {
     pub(crate) context: &'r Map,
 }
 
-/// What came out of the pipe.
+/// The result of the pipe.
 pub(crate) struct PipeOutput {
     pub stage: PipeData,
-    /// What the user should know though Salt keeps silent.
+    /// A problem that the user should know about, although Salt doesn't report it.
     pub warning: Option<SlsFault>,
 }
 
-/// Renderers of Salt that run Python or that we don't have.
+/// Salt's renderers that run Python or that aren't supported here.
 const FOREIGN: [&str; 21] = [
     "aws_kms",
     "cheetah",
@@ -62,7 +62,7 @@ impl<'a> RenderContext<'_, 'a> {
     }
 }
 
-/// Renders a whole file. An empty text is an empty map, whatever the renderers.
+/// Renders a whole file. An empty text renders to an empty map, whatever the renderers are.
 pub(crate) fn render(
     source: &Arc<[u8]>,
     default: &str,
@@ -91,7 +91,7 @@ pub(crate) fn render(
     Ok(PipeOutput { stage, warning: None })
 }
 
-/// The pipe in the first line, or the default. `#!/bin/sh` is a path, not a pipe.
+/// The pipe in the first line, or the default. `#!/bin/sh` isn't a pipe.
 fn pipe_of(source: &str, default: &str) -> String {
     let line = source.lines().next().unwrap_or_default();
     match line.strip_prefix("#!") {
@@ -102,7 +102,7 @@ fn pipe_of(source: &str, default: &str) -> String {
 
 type PipeStages = Vec<(&'static dyn Renderer, String)>;
 
-/// The renderers of a pipe, or a warning about an unknown one: Salt then treats the file as empty.
+/// The renderers of a pipe, or a warning about an unknown one, for which Salt treats the file as empty.
 fn stages(pipe: &str, rendering: &RenderContext<'_, '_>) -> Result<Result<PipeStages, SlsFault>, Error> {
     let options = rendering.compilation.inputs.options;
     let (allowed, forbidden) = (names(options, "renderer_whitelist"), names(options, "renderer_blacklist"));

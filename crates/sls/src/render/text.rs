@@ -1,4 +1,4 @@
-//! `text`: leaves the text as it is.
+//! The renderer `text`: leaves the text unchanged.
 
 use super::{Error, PipeData, RenderContext, Renderer};
 

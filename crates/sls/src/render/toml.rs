@@ -1,4 +1,4 @@
-//! `toml`: data as TOML.
+//! The renderer `toml`: data as TOML.
 
 use rocksalt_core::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! `yaml`: data as Salt reads YAML, with the position of each node.
+//! The renderer `yaml`: data as Salt reads YAML, with the position of each node.
 
 use rocksalt_core::yaml::{self, Node, NodeContent};
 
@@ -27,7 +27,7 @@ impl Renderer for YamlRenderer {
     }
 }
 
-/// Whether Python would call it false; then it is no map of states.
+/// Whether the data is false in Python, so that it isn't a map of states.
 fn is_empty(node: &Node) -> bool {
     match &node.content {
         NodeContent::Scalar(value) => !value.truth(),
@@ -36,7 +36,7 @@ fn is_empty(node: &Node) -> bool {
     }
 }
 
-/// Places in the rendered text become places in the file, where the column is another one.
+/// Maps lines of the rendered text to lines of the file. The columns may differ.
 fn original_lines(node: &mut Node, input: &MappedText) {
     node.place.line = input.line(node.place.line);
     match &mut node.content {
@@ -49,7 +49,7 @@ fn original_lines(node: &mut Node, input: &MappedText) {
     }
 }
 
-/// The error with the text of Salt's parser, which people search for.
+/// Converts the error to the text of Salt's parser, which users search for.
 fn explain(error: &yaml::Error, input: &MappedText) -> Error {
     let place = error.place;
     let rendered = input.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
@@ -92,10 +92,10 @@ fn explain(error: &yaml::Error, input: &MappedText) -> Error {
         };
         (problem.to_owned(), hint(problem, rendered))
     };
-    // Only if the template left the line alone is the column right in the file, too.
+    // The column is right in the file only if the template left the line's number unchanged.
     let line = input.line(place.line);
     let column = if input.lines.is_empty() || line == place.line { place.column } else { 0 };
-    // Salt takes the parser's complaints about the document as a whole for its own faults.
+    // Salt reports errors about the document as a whole as its own.
     let error = match message {
         "while parsing node, found unknown anchor" => Error::other("found undefined alias"),
         ANOTHER => Error::other("expected a single document in the stream"),
@@ -108,7 +108,7 @@ fn explain(error: &yaml::Error, input: &MappedText) -> Error {
     }
 }
 
-/// What a bracket opened that isn't closed before a line: its kind and how it would be closed.
+/// The innermost bracket that is still open before a line: its kind and its closing bracket.
 fn unclosed(text: &str, line: usize) -> Option<(&'static str, char)> {
     let mut open = Vec::new();
     for line in text.lines().take(line.saturating_sub(1)) {
@@ -129,7 +129,7 @@ fn unclosed(text: &str, line: usize) -> Option<(&'static str, char)> {
     open.pop()
 }
 
-/// `while parsing X, did not find Y` is two lines in Salt.
+/// Splits `while parsing X, did not find Y`, which Salt prints on two lines.
 fn split(message: &str) -> Option<(&str, String)> {
     let (context, problem) = message.strip_prefix("while ").and(message.split_once(", "))?;
     let problem = match problem {

@@ -6,7 +6,7 @@ use rocksalt_core::touches::Thing;
 
 use crate::low::Requisite;
 
-/// A step waits for another one.
+/// A reason to wait for another item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
     /// The item waited for.
@@ -16,17 +16,17 @@ pub struct Dependency {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitReason {
-    /// The state declares it.
+    /// The state declares this requisite.
     Requisite(Requisite),
-    /// One after another.
+    /// The steps run one after another.
     Order,
-    /// If that one fails, the run ends.
+    /// If the other step fails, the run ends.
     Failhard,
-    /// That one does the work of both.
+    /// The other step does the work of both.
     Aggregate,
-    /// Both touch this.
+    /// Both steps touch this thing.
     Touches(Thing),
-    /// It is unknown what one of them touches, so it may conflict with anything.
+    /// It is unknown what one of them touches, so they may conflict.
     Unknown,
 }
 

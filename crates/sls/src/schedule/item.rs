@@ -10,9 +10,9 @@ pub struct ScheduleItem {
     /// Index into the low data's steps; `None` for a listener.
     pub step: Option<usize>,
     pub kind: ItemKind,
-    /// The state says `parallel: True`: later ones need not wait for it.
+    /// Whether the state has `parallel: True`, so that later steps don't wait for it.
     pub parallel: bool,
-    /// If it fails, the run ends.
+    /// Whether a failure ends the run.
     pub failhard: bool,
 }
 
@@ -21,7 +21,7 @@ pub enum ItemKind {
     /// The dry run of a prerequired state, to see whether it would change something.
     DryRun,
     Real,
-    /// Afterwards: acts on what it listens to (`listen`).
+    /// Runs at the end, if something that it listens to has changed (`listen`).
     Listener,
 }
 

@@ -1,4 +1,4 @@
-//! `listen`: finds the steps that act after the run, because something they listen to has changed.
+//! `listen`: finds the states that run at the end, because a state that they listen to has changed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,7 +6,7 @@ use rocksalt_core::Value;
 
 use crate::low::{Chunk, Low};
 
-/// A `listen` or `listen_in` that names no state.
+/// A `listen` or `listen_in` that references no state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenError {
     pub module: String,
@@ -28,7 +28,7 @@ impl ListenError {
     }
 }
 
-/// The chunks that must act, each once, in the order of the run.
+/// The chunks that must run at the end, each once, in the order of the run.
 pub fn listeners(low: &Low, changed: impl Fn(usize) -> bool) -> (Vec<usize>, Vec<ListenError>) {
     let known = ChunkIndex::new(low);
     let (mut listeners, mut errors) = (Vec::new(), Vec::new());
@@ -55,15 +55,15 @@ fn add_error(errors: &mut Vec<ListenError>, (module, value): Reference) {
     }
 }
 
-/// A module, and an id or name.
+/// A module, and an id or a name.
 type Reference = (String, String);
 
-/// The chunks of a run by what they can be named by.
+/// The chunks of a run by the names that can reference them.
 struct ChunkIndex<'l> {
     /// In the order of the run.
     order: Vec<usize>,
     by_name: BTreeMap<(&'l str, &'l str), Vec<usize>>,
-    /// The first chunk that has an id or name.
+    /// The first chunk with an id or name.
     first: BTreeMap<&'l str, &'l Chunk>,
 }
 
@@ -74,7 +74,7 @@ impl<'l> ChunkIndex<'l> {
         for index in low.steps.iter().map(|step| step.chunk).filter(|chunk| seen.insert(*chunk)) {
             let chunk = &low.chunks[index];
             known.order.push(index);
-            // The module's own name too: Salt looks for the value among all three.
+            // Salt compares the value with all three, even the module's name.
             let names = HashSet::from([chunk.id.as_str(), chunk.name.as_str(), chunk.state.as_str()]);
             for name in names {
                 known.by_name.entry((chunk.state.as_str(), name)).or_default().push(index);
@@ -116,7 +116,7 @@ impl<'l> ChunkIndex<'l> {
                 Value::Map(map) => {
                     references.extend(map.iter().map(|(module, value)| (module.to_string(), value.to_string())));
                 }
-                // A bare name that nobody has is passed over, as in Salt.
+                // As in Salt, a bare name that no state has is ignored.
                 Value::String(name) => {
                     references.extend(self.first.get(name.as_str()).map(|c| (c.state.clone(), c.id.clone())));
                 }

@@ -1,7 +1,7 @@
-//! [`Schedule`]: decides which step runs next, which is skipped, and which must wait.
+//! [`Schedule`]: decides which step runs next, which is skipped, and which waits.
 //!
-//! It does no I/O: the caller reports how each step ended. In every mode and with every timing the
-//! same steps run and the same are skipped; only the number that run at once differs.
+//! It does no I/O: the caller reports the outcome of each step. Whatever the mode and the timing are, the same steps
+//! run and the same are skipped; only the number of concurrent steps differs.
 
 mod dependency;
 mod item;
@@ -48,7 +48,7 @@ impl OrderMode {
         }
     }
 
-    /// By its name. The mode `ansible` is Salt's own order, so `ordered` means it too.
+    /// Parses a name. `ansible` is Salt's own order and has the alias `ordered`.
     pub fn from_name(name: &str) -> Option<OrderMode> {
         if name == "ordered" {
             return Some(OrderMode::Ansible);
@@ -60,15 +60,15 @@ impl OrderMode {
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduleOptions {
     pub mode: OrderMode,
-    /// How many steps may run at once, besides those that run alone.
+    /// The largest number of concurrent steps, besides those that run alone.
     pub width: usize,
-    /// A dry run: nothing ends it early.
+    /// Whether this is a dry run, which no failure ends early.
     pub test: bool,
-    /// The first failure ends the run.
+    /// Whether the first failure ends the run.
     pub failhard: bool,
 }
 
-/// What the schedule knows of a chunk besides its requisites.
+/// What the schedule knows about a chunk besides its requisites.
 #[derive(Clone, Debug)]
 pub struct ChunkInfo {
     pub touches: Touches,
@@ -76,23 +76,23 @@ pub struct ChunkInfo {
     pub join: Option<String>,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepOutcome {
-    /// `None`: a dry run that would change something.
+    /// `None` if a dry run would change something.
     pub result: Option<bool>,
     pub changed: bool,
     pub ran: bool,
-    /// Its dependents shall not act on what it changed.
+    /// Whether its dependents must not react to its changes.
     pub skip_requisites: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     Run(StepGroup),
-    /// Decided; there is nothing to finish.
+    /// The step is skipped and needs no call of `finish`.
     Skip(SkippedStep),
-    /// Something that runs must finish first.
+    /// A running step must finish first.
     Wait,
     Done,
 }
@@ -100,21 +100,21 @@ pub enum Next {
 /// Steps to start now. Each must be [finished](Schedule::finish).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepGroup {
-    /// One, or several that can be merged.
+    /// One item, or several that can be merged.
     pub items: Vec<usize>,
     pub watch: WatchAction,
-    /// Nothing else starts before it has finished.
+    /// Whether nothing else may start before the group has finished.
     pub exclusive: bool,
-    /// Chunks whose arguments are merged into this one (Salt's `aggregate`); they run nonetheless.
+    /// Chunks whose arguments are merged into this one (Salt's `aggregate`); they still run as well.
     pub aggregate: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchAction {
     None,
-    /// If it changes nothing itself, its watch function runs for the changes of these chunks.
+    /// If the step changes nothing itself, its watch function runs for the changes of these chunks.
     Changed(Vec<usize>),
-    /// As `None`, and the comment says that the watch function was skipped.
+    /// Like `None`, and the comment says that the watch function was skipped.
     Skipped,
 }
 
@@ -125,22 +125,22 @@ pub struct Schedule<'l> {
     items: Vec<ScheduleItem>,
     waits: Vec<Vec<Dependency>>,
     dependents: Vec<Vec<usize>>,
-    /// How many waits of each are not over.
+    /// For each item, the number of unfinished dependencies.
     blocked: Vec<usize>,
     outcomes: Vec<Option<StepOutcome>>,
-    /// By chunk: how it ended for real, and the outcome of its dry run if that was really called.
+    /// The outcome of each chunk's real run, and of its dry run if that was executed.
     chunks: Vec<Option<StepOutcome>>,
     dry_runs: Vec<Option<StepOutcome>>,
     ready: BTreeSet<usize>,
     running: BTreeSet<usize>,
-    /// The step that ended the run: what comes after it is left out.
+    /// The step that ended the run: later ones are left out.
     stopped: Option<usize>,
     listening: bool,
     listen_errors: Vec<ListenError>,
 }
 
 impl<'l> Schedule<'l> {
-    /// `infos` has one entry for each chunk; only `genius` needs any.
+    /// Creates the schedule. `infos` has one entry for each chunk; only `genius` needs them.
     pub fn new(low: &'l Low, infos: &'l [ChunkInfo], options: ScheduleOptions) -> Schedule<'l> {
         let mut schedule = Schedule {
             low,
@@ -163,7 +163,7 @@ impl<'l> Schedule<'l> {
         schedule
     }
 
-    /// What to do now. Call it until it returns [`Next::Done`], and [`Schedule::finish`] in between.
+    /// Returns what to do now. Call it until it returns [`Next::Done`], and call [`Schedule::finish`] in between.
     #[allow(clippy::should_implement_trait, reason = "an iterator would end; this one waits")]
     pub fn next(&mut self) -> Next {
         loop {
@@ -183,7 +183,7 @@ impl<'l> Schedule<'l> {
         }
     }
 
-    /// A step that was to run has ended so.
+    /// Records the outcome of a step that was started.
     pub fn finish(&mut self, item: usize, outcome: StepOutcome) {
         if !self.running.remove(&item) {
             return;
@@ -203,22 +203,22 @@ impl<'l> Schedule<'l> {
         &self.items
     }
 
-    /// What a step waits for, or had to wait for.
+    /// The dependencies of an item, finished or not.
     pub fn why(&self, item: usize) -> &[Dependency] {
         self.waits.get(item).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether an item has ended.
+    /// Whether an item has finished or was skipped.
     pub fn is_over(&self, item: usize) -> bool {
         self.outcomes.get(item).is_some_and(Option::is_some)
     }
 
-    /// `listen` and `listen_in` that name nothing; complete when all is done.
+    /// The `listen` and `listen_in` that reference no state; complete when the run is done.
     pub fn listen_errors(&self) -> &[ListenError] {
         &self.listen_errors
     }
 
-    /// The first ready step that may start now.
+    /// The first ready item that may start now.
     fn pick(&self) -> Option<usize> {
         let full = self.running.len() >= self.options.width.max(1);
         if full && self.options.mode != OrderMode::Ansible {
@@ -228,8 +228,8 @@ impl<'l> Schedule<'l> {
         self.ready.iter().copied().find(|item| {
             let exclusive = self.is_alone(*item);
             let may_start = exclusive || !full;
-            // Any order will do, but two package transactions at once fail, two writers of a file lose lines, and a
-            // download that a new firewall cuts off is only given up after half a minute.
+            // The order is free in this mode, but some steps must not overlap: two package transactions fail, two
+            // writers of a file lose lines, and a download cut off by a new firewall takes half a minute to fail.
             may_start && !(just_do_it && self.running.iter().any(|other| self.conflicts(*item, *other)))
         })
     }
@@ -239,7 +239,7 @@ impl<'l> Schedule<'l> {
         if kind == ItemKind::Real
             && let Some(outcome) = self.chunks[chunk].clone()
         {
-            // Its dry run has shown already that it can't or need not run.
+            // Its dry run has already shown that it can't run or doesn't need to.
             self.record_outcome(item, outcome);
             return None;
         }
@@ -284,7 +284,7 @@ impl<'l> Schedule<'l> {
         combine(self.needs(item).filter_map(|(requisite, on)| Some((requisite, self.outcomes[on].as_ref()?))))
     }
 
-    /// The items it needs by requisites. The chunk that a `prereq` names is judged by its dry run.
+    /// The requisites of an item with the items they refer to. For a `prereq`, that is the dry run.
     fn needs(&self, item: usize) -> impl Iterator<Item = (Requisite, usize)> {
         self.waits[item].iter().filter_map(|wait| match wait.why {
             WaitReason::Requisite(requisite) => Some((requisite, wait.on)),
@@ -292,7 +292,7 @@ impl<'l> Schedule<'l> {
         })
     }
 
-    /// The steps among its requisites that failed, each once.
+    /// The failed steps among its requisites, each once.
     fn failed(&self, item: usize) -> Vec<String> {
         let mut failed = Vec::new();
         for (_, on) in self.needs(item) {
@@ -317,7 +317,7 @@ impl<'l> Schedule<'l> {
 
     fn record_not_run(&mut self, item: usize, result: Option<bool>) {
         let outcome = StepOutcome { result, changed: false, ran: false, skip_requisites: false };
-        // Also of a dry run: then the state itself will not run either, and this is its result.
+        // If a dry run is skipped, the state won't run either, and this is its result.
         let chunk = self.items[item].chunk;
         if self.items[item].kind != ItemKind::Listener {
             self.chunks[chunk] = Some(outcome.clone());
@@ -330,7 +330,7 @@ impl<'l> Schedule<'l> {
         if kind == ItemKind::Real {
             self.chunks[chunk] = Some(outcome.clone());
         }
-        // The dry run of a prerequired state ends nothing, unless it settled the state itself.
+        // The dry run of a prerequired state doesn't end the run, unless it decided the state's result.
         let counts = kind != ItemKind::DryRun || !outcome.ran;
         if failhard && counts && outcome.result == Some(false) {
             self.stopped = Some(self.stopped.map_or(item, |at| at.min(item)));
@@ -347,7 +347,7 @@ impl<'l> Schedule<'l> {
         }
     }
 
-    /// Chunks that the first of an aggregate group does the work of.
+    /// The other chunks of an aggregate group, if this item is the first of the group to run.
     fn aggregate(&self, item: usize) -> Vec<usize> {
         let ScheduleItem { chunk, kind, .. } = self.items[item];
         let group = self.low.aggregates.iter().find(|group| kind == ItemKind::Real && group.contains(&chunk));
@@ -357,7 +357,7 @@ impl<'l> Schedule<'l> {
         if first { left.into_iter().filter(|other| *other != chunk).collect() } else { Vec::new() }
     }
 
-    /// Adds the steps that can be merged with the first: those that wait only for each other.
+    /// Adds steps that can be merged with the first one: those that wait only for steps of the group.
     fn join(&self, items: &mut Vec<usize>) {
         let (Some(key), OrderMode::Genius) = (self.join_key(items[0]), self.options.mode) else { return };
         for other in items[0] + 1..self.items.len() {
@@ -402,7 +402,7 @@ impl<'l> Schedule<'l> {
         self.extend(listeners.into_iter().map(|chunk| ScheduleItem::of_listener(self.low, chunk, &options)).collect());
     }
 
-    /// Lays further items out after those that there are.
+    /// Appends items and computes their dependencies.
     fn extend(&mut self, items: Vec<ScheduleItem>) {
         let start = self.items.len();
         let waits = order::dependencies(self.low, self.infos, self.options.mode, &items, start);

@@ -1,4 +1,4 @@
-//! The dependencies that a mode adds to those of the requisites.
+//! Computes the dependencies of items: their requisites, and those that the mode adds.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use super::item::ItemKind;
 use super::{ChunkInfo, OrderMode, ScheduleItem};
 use crate::low::Low;
 
-/// What each of the items must wait for, in their order; the first one's number is `start`.
+/// The dependencies of each item, in order; `start` is the number of the first item.
 pub fn dependencies(
     low: &Low,
     infos: &[ChunkInfo],
@@ -22,7 +22,7 @@ pub fn dependencies(
         OrderMode::Justdoit => OrderRule::Free,
         OrderMode::Genius => OrderRule::Conflicts(Box::default()),
     };
-    // The last step that can end the run, for which all later ones wait.
+    // The last step that can end the run; all later ones wait for it.
     let mut gate: Option<usize> = None;
     let mut aggregates: HashMap<usize, usize> = HashMap::new();
     let groups: HashMap<usize, usize> =
@@ -31,7 +31,7 @@ pub fn dependencies(
     for (item, index) in items.iter().zip(start..) {
         let mut waits = Vec::new();
         if let Some(step) = item.step.and_then(|step| low.steps.get(step)) {
-            // Items and steps have the same numbers, and what is needed comes before.
+            // Items have the same numbers as their steps, and requisites come before.
             let needs = step.needs.iter().filter(|need| need.step < index);
             waits.extend(needs.map(|need| Dependency { on: need.step, why: WaitReason::Requisite(need.requisite) }));
         }
@@ -52,26 +52,26 @@ pub fn dependencies(
 
 static UNKNOWN: Touches = Touches { reads: Vec::new(), writes: Vec::new(), everything: true };
 
-/// What comes before, as the steps are laid out one by one in their declared order.
+/// Tracks what an item must wait for, as items are added in their declared order.
 enum OrderRule {
-    /// One after another.
+    /// Items run one after another.
     Line { last: Option<usize> },
-    /// Only requisites.
+    /// Items wait only for their requisites.
     Free,
-    /// Steps that conflict keep the declared order.
+    /// Conflicting items keep the declared order.
     Conflicts(Box<ConflictTracker>),
 }
 
-/// What the laying out must know of a step.
+/// An item, as far as an [`OrderRule`] needs it.
 struct PlannedItem<'t> {
     item: usize,
-    /// Later ones don't wait for it (`parallel: True`).
+    /// Whether later items don't wait for it (`parallel: True`).
     parallel: bool,
     touches: &'t Touches,
 }
 
 impl OrderRule {
-    /// What the next step must wait for.
+    /// Adds an item, and the dependencies that it needs.
     fn add(&mut self, planned: &PlannedItem<'_>, waits: &mut Vec<Dependency>) {
         match self {
             OrderRule::Free => {}
@@ -86,14 +86,14 @@ impl OrderRule {
     }
 }
 
-/// Which steps touched what since the last step that conflicts with all.
+/// Which items touched what, since the last item that conflicts with all others.
 #[derive(Default)]
 struct ConflictTracker {
-    /// The last step that may have touched anything.
+    /// The last item that may have touched anything.
     barrier: Option<usize>,
-    /// All steps since then that touch something.
+    /// All items since the barrier that touch something.
     since: Vec<usize>,
-    /// By path with a slash at the end, so that all below a directory follow it.
+    /// Touches by path. Keys end with a slash, so that everything below a directory follows it.
     paths: BTreeMap<String, Vec<ItemTouch>>,
     things: HashMap<Thing, Vec<ItemTouch>>,
 }
@@ -111,7 +111,7 @@ impl ConflictTracker {
             return;
         }
         if touches.is_everything() {
-            // Nobody since then matters if there is none: they all wait for the barrier themselves.
+            // Items since the barrier wait for it themselves, so the barrier matters only if there are none.
             match self.since.is_empty() {
                 true => waits.extend(self.barrier.map(|on| Dependency { on, why: unknown(touches) })),
                 false => waits.extend(self.since.iter().map(|on| Dependency { on: *on, why: unknown(touches) })),
@@ -163,7 +163,7 @@ impl ConflictTracker {
             other => self.things.entry(other.clone()).or_default(),
         };
         if touch.writes {
-            // Who waits for this one has waited for those.
+            // Whoever waits for this write has waited for the earlier touches.
             touches.clear();
         }
         touches.push(touch);

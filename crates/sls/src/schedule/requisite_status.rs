@@ -1,22 +1,22 @@
-//! Decides by a step's requisites whether and how it runs.
+//! Decides from a step's requisites whether and how it runs.
 
 use super::StepOutcome;
 use crate::low::Requisite;
 
-/// What all requisites of a step come to.
+/// The combined result of all requisites of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequisiteStatus {
-    /// Run.
+    /// The step runs.
     Met,
-    /// Run, and then act on what changed.
+    /// The step runs and then reacts to the changes.
     Change,
-    /// Run without the watch function, because another state says so.
+    /// The step runs without the watch function, because another state asks for that.
     SkipWatch,
-    /// Another state says that its dependents must not run.
+    /// Another state asks that its dependents don't run.
     SkipRequisites,
     /// A requirement failed.
     Fail,
-    /// The state that it is a `prereq` for would change nothing.
+    /// The target of its `prereq` would change nothing.
     Quiet,
     /// None of its `onfail` states failed.
     Onfail,
@@ -24,7 +24,7 @@ pub enum RequisiteStatus {
     Onchanges,
 }
 
-/// Combines the outcomes of everything that a step needs, as Salt 3008 does.
+/// Combines the outcomes of a step's requisites, as Salt 3008 does.
 pub fn combine<'o>(needs: impl Iterator<Item = (Requisite, &'o StepOutcome)>) -> RequisiteStatus {
     let mut kinds: [Option<RequisiteTally>; Requisite::ALL.len()] = Default::default();
     for (requisite, outcome) in needs {
@@ -41,7 +41,7 @@ pub fn combine<'o>(needs: impl Iterator<Item = (Requisite, &'o StepOutcome)>) ->
     all.status()
 }
 
-/// A requisite without its `_any` or `_all`.
+/// A requisite without the suffix `_any` or `_all`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequisiteFamily {
     Onchanges,
@@ -61,19 +61,19 @@ fn base(requisite: Requisite) -> RequisiteFamily {
     }
 }
 
-/// Counts the kinds of outcomes.
+/// Notes which kinds of outcomes occurred.
 #[derive(Default)]
 struct RequisiteTally {
     changed: bool,
     failed: bool,
     met: bool,
-    /// A dry run that would change something, and one that would not.
+    /// `pending`: a dry run would change something. `quiet`: it would not.
     pending: bool,
     quiet: bool,
-    /// A change for `onchanges`, and none.
+    /// Whether a state of `onchanges` changed, and whether one did not.
     onchanges_met: bool,
     onchanges_unmet: bool,
-    /// A success, which `onfail` doesn't want.
+    /// A state succeeded, which `onfail` doesn't want.
     succeeded: bool,
     skip: bool,
 }
@@ -84,7 +84,7 @@ impl RequisiteTally {
         let failed = outcome.result == Some(false);
         match base {
             RequisiteFamily::Onfail if outcome.result == Some(true) => self.succeeded = true,
-            // A failed target counts as an unchanged one.
+            // A failed state counts as unchanged.
             RequisiteFamily::Onchanges if failed || !outcome.changed => self.onchanges_unmet = true,
             RequisiteFamily::Onchanges => self.onchanges_met = true,
             RequisiteFamily::Prereq | RequisiteFamily::Require | RequisiteFamily::Watch if failed => self.failed = true,
@@ -95,7 +95,7 @@ impl RequisiteTally {
         }
     }
 
-    /// With one being enough for the `_any` forms and for `onfail`.
+    /// Weighs the outcomes of one requisite: for the `_any` forms and for `onfail`, one is enough.
     fn weighed(mut self, requisite: Requisite) -> RequisiteTally {
         let any = matches!(
             requisite,
@@ -166,7 +166,7 @@ mod tests {
             (&[(Require, WOULD)], RequisiteStatus::Met),
             (&[(RequireAny, GOOD), (RequireAny, BAD)], RequisiteStatus::Met),
             (&[(RequireAny, BAD), (RequireAny, BAD)], RequisiteStatus::Fail),
-            // One that did not run does not make up for one that failed.
+            // A state that did not run doesn't make up for one that failed.
             (&[(RequireAny, NOT_RUN), (RequireAny, BAD)], RequisiteStatus::Fail),
             (&[(Watch, GOOD)], RequisiteStatus::Met),
             (&[(Watch, GOOD), (Watch, CHANGED)], RequisiteStatus::Change),

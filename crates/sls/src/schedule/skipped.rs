@@ -1,6 +1,6 @@
 //! [`SkipReason`]: why a step did not run, with Salt's texts.
 
-/// A step that is decided without being run.
+/// A step whose result is known without running it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedStep {
     pub item: usize,
@@ -9,19 +9,19 @@ pub struct SkippedStep {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// These failed, as `sls.id`.
+    /// These requisites failed, named as `sls.id`.
     RequisitesFailed(Vec<String>),
-    /// The state that it is a `prereq` for would change nothing.
+    /// The target of its `prereq` would change nothing.
     NoChangesDetected,
     Onfail,
     Onchanges,
     RequisitesSkipped,
-    /// Its dry run's result without the changes: what should have gone before it failed.
+    /// A requisite failed after the dry run: the result is the dry run's, without its changes.
     DryRunStands,
 }
 
 impl SkipReason {
-    /// `None`: the result is that of its dry run.
+    /// The result; `None` means that of the dry run.
     pub fn result(&self) -> Option<bool> {
         match self {
             SkipReason::RequisitesFailed(_) => Some(false),

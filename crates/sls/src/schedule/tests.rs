@@ -1,4 +1,4 @@
-//! The schedule on made-up low data: whatever the mode and the timing, the same comes out.
+//! Tests the schedule on generated low data: the result doesn't depend on the mode or the timing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use rocksalt_core::{Map, Value};
 use super::*;
 use crate::low::{Chunk, LowStep, Need};
 
-/// A state that is made up.
+/// A generated state.
 #[derive(Clone, Debug)]
 struct Made {
     needs: Vec<(u8, u8)>,
@@ -60,9 +60,9 @@ fn made() -> impl Strategy<Value = Made> {
 
 const PATHS: [&str; 8] = ["/a", "/a/b", "/a/b/c", "/a/x", "/d", "/d/e", "/f", "/ab"];
 
-/// Low data as a compiler would make it, and what its states touch.
+/// Creates low data as the compiler would, and what its states touch.
 fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<ChunkInfo>) {
-    // Who prereqs whom: always a later one, so that the order stays one.
+    // The target of each prereq is a later state, so that there is no cycle.
     let targets: Vec<Option<usize>> = (0..made.len())
         .map(|index| {
             let later = made.len() - index - 1;
@@ -82,7 +82,7 @@ fn low_of(made: &[Made], parallel: bool) -> (Low, Vec<ChunkInfo>) {
         let needs = made[chunk].needs.iter().filter(|_| limit > 0);
         let mut needs: Vec<Need> = needs
             .map(|(on, kind)| Need {
-                // All but prereq, which is made apart.
+                // All kinds except prereq, which is generated separately.
                 requisite: Requisite::ALL
                     .into_iter()
                     .filter(|r| *r != Requisite::Prereq)
@@ -159,17 +159,17 @@ fn work_of(made: &Made) -> ChunkInfo {
     ChunkInfo { touches: made.touches.iter().fold(Touches::nothing(), add), join: None }
 }
 
-/// A machine in which every state leaves its mark on what it writes, and sees what it reads.
+/// A machine in which every state hashes what it reads and writes the result.
 type Machine = BTreeMap<&'static str, u64>;
 
-/// Whether a path is one that is touched, or below it.
+/// Whether a path is touched, or is below a touched one.
 fn covers(touches: &Touches, things: &[Thing], path: &str) -> bool {
     let below =
         |thing: &Thing| matches!(thing, Thing::Path(above) if path == above || path.starts_with(&format!("{above}/")));
     touches.is_everything() || things.iter().any(below)
 }
 
-/// Who writes sees too.
+/// A state also reads what it writes.
 fn sees(machine: &Machine, touches: &Touches) -> u64 {
     let mut hasher = DefaultHasher::new();
     for seen in machine
@@ -187,16 +187,16 @@ fn writes(machine: &mut Machine, touches: &Touches, mark: u64) {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Came {
-    /// By chunk and kind: how it ended, and what was said if it did not run.
+    /// For each chunk and kind: its outcome, and the comment if it did not run.
     ends: BTreeMap<String, String>,
     machine: Machine,
     errors: Vec<ListenError>,
 }
 
-/// Runs it, with what finishes when decided by `timing`. `sees_machine`: results hang on the machine.
+/// Runs a schedule. `timing` decides which step finishes when. With `sees_machine`, results depend on the machine.
 fn run(made: &[Made], options: ScheduleOptions, parallel: bool, sees_machine: bool, mut timing: u64) -> Came {
     let (low, infos) = low_of(made, parallel);
     let mut schedule = Schedule::new(&low, &infos, options);
@@ -246,7 +246,7 @@ fn run(made: &[Made], options: ScheduleOptions, parallel: bool, sees_machine: bo
                     if changed && !dry {
                         writes(&mut came.machine, touches, random);
                         if sees_machine {
-                            // The next of those that are done as one sees what this one did.
+                            // The next one of a merged group sees what this one did.
                             seen = sees(&came.machine, touches);
                         }
                     }
@@ -265,7 +265,7 @@ impl Hash for WatchAction {
     }
 }
 
-/// What must hold whenever something starts.
+/// Checks the invariants whenever something starts.
 fn check(
     schedule: &Schedule<'_>,
     infos: &[ChunkInfo],
@@ -416,7 +416,7 @@ fn ten_thousand_steps_are_laid_out_quickly() {
     }
 }
 
-/// Runs with given outcomes by chunk (dry runs: `would`), and says what happened in which order.
+/// Runs with the given outcomes by chunk (dry runs: `would`), and returns the events in order.
 fn story(made: &[Made], options: ScheduleOptions, ends: &[Option<bool>], would: Option<bool>) -> Vec<String> {
     let (low, infos) = low_of(made, true);
     let mut schedule = Schedule::new(&low, &infos, options);

@@ -17,9 +17,10 @@ use crate::tree::SlsTree;
 
 #[derive(Default)]
 pub(crate) struct TemplateEngine {
-    /// `opts`, `grains`, `pillar` and `salt`: made once, and shared, so that a change in one file is seen in the next.
+    /// `opts`, `grains`, `pillar` and `salt`, created once and shared, so that the next file sees a change made in this
+    /// one.
     shared: OnceCell<Vec<(&'static str, Value)>>,
-    /// By environment, and whether it is for sls.
+    /// Prepared environments, by saltenv and by whether they are for sls.
     environments: RefCell<HashMap<(String, bool), Rc<PreparedEnvironment>>>,
 }
 
@@ -97,7 +98,7 @@ impl TemplateEngine {
             options.extend(inputs.options.iter().map(|(key, value)| (key.clone(), value.clone())));
             let opts = dict(&options);
             if let Value::Dict(opts) = &opts {
-                // A minion's options have both in them.
+                // As on a minion, `opts` also contains both.
                 let _ = opts.borrow_mut().insert("grains".into(), grains.clone());
                 let _ = opts.borrow_mut().insert("pillar".into(), pillar.clone());
             }
@@ -124,7 +125,7 @@ impl PreparedEnvironment {
     }
 }
 
-/// Lines of the template become lines of the file, if there was something before, or a header was taken out.
+/// Maps lines of the template to lines of the file, past earlier renderers and a removed header.
 fn through(input: &MappedText, header: Option<&JinjaHeader>, mut lines: Vec<u32>) -> Vec<u32> {
     for line in &mut lines {
         let whole = header.map_or(*line, |header| header.original(*line));

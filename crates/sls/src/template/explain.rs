@@ -6,12 +6,12 @@ use rocksalt_jinja::{Error as TemplateError, ErrorKind};
 use super::failure::FAILED;
 use crate::render::{Error, RenderContext};
 
-/// How many lines Salt shows before and behind the one it points at.
+/// The number of lines that Salt shows before and after the failing one.
 const AROUND: usize = 5;
 
-/// `header` is the line that was taken out of the file, or 0.
+/// Converts a template's error. `header` is the line that was removed from the file, or 0.
 pub(super) fn explain(error: &TemplateError, source: &str, header: u32, rendering: &RenderContext<'_, '_>) -> Error {
-    // In Salt the outermost template has no name.
+    // In Salt, the outermost template has no name.
     let head = head(error).replace(&format!(" in '{}') does not export", rendering.path), ") does not export");
     let elsewhere = !error.file.is_empty() && error.file != rendering.path;
     let line = error.line as usize;
@@ -45,7 +45,7 @@ fn head(error: &TemplateError) -> String {
     }
 }
 
-/// Whether it is an exception of Python rather than one of Jinja.
+/// Whether it is an exception of Python, not of Jinja.
 fn is_exception(error: &TemplateError) -> bool {
     const OF_JINJA: [&str; 4] = ["TemplateRuntimeError", "FilterArgumentError", "SecurityError", FAILED];
     match error.kind {
@@ -82,7 +82,7 @@ fn imported(path: &str, rendering: &RenderContext<'_, '_>) -> String {
     contents.map(|contents| String::from_utf8_lossy(&contents).into_owned()).unwrap_or_default()
 }
 
-/// The lines around one, with an arrow, between two rows of dashes.
+/// The lines around a line, with an arrow, between two rows of dashes.
 fn context(source: &str, line: usize) -> String {
     let lines: Vec<&str> = source.lines().collect();
     if line == 0 || line > lines.len() {

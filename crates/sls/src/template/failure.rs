@@ -1,13 +1,13 @@
-//! The error that a template gets from a failed function: Salt words its own errors and Python's differently.
+//! The error that a template gets from a failed function. Salt words its own errors and Python's differently.
 
 use rocksalt_core::Problem;
 use rocksalt_core::call::ArgumentMisfit;
 use rocksalt_jinja::Error;
 
-/// The exception of a function that could not do what was asked.
+/// The exception of a function that failed.
 pub(super) const FAILED: &str = "CommandExecutionError";
 
-/// Functions that raise Python's exceptions in Salt, not Salt's own.
+/// The functions that raise Python's exceptions in Salt.
 const OF_PYTHON: [&str; 16] = [
     "defaults.merge",
     "defaults.update",
@@ -32,14 +32,14 @@ pub(super) fn of(function: &str, problem: Problem) -> Error {
         return Error::exception("TypeError", of_arguments(function, &misfit));
     }
     let reason = problem.text;
-    // A template inside of the template says itself what is wrong with it.
+    // A nested template's error already names the cause.
     let rendered = function == "slsutil.renderer" && reason.starts_with("Jinja ");
     let missing = function == "slsutil.serialize" && reason.ends_with("not found.");
     let own = !rendered && (missing || !OF_PYTHON.contains(&function));
     Error::exception(if own { FAILED } else { "Exception" }, reason)
 }
 
-/// What doesn't fit, as Python words it.
+/// Words an argument error as Python does.
 fn of_arguments(function: &str, misfit: &ArgumentMisfit) -> String {
     let bare = function.rsplit('.').next().unwrap_or(function);
     match misfit {

@@ -19,7 +19,7 @@ pub(super) struct SaltObject {
 }
 
 impl SaltObject {
-    /// `pillar` is the template's: what comes out of it is of the same classes.
+    /// Creates the object. `pillar` is the template's; parts of it that functions return keep their classes.
     pub fn new(host: FunctionHost, pillar: Value) -> SaltObject {
         SaltObject { host, pillar, modules: OnceCell::new() }
     }
@@ -59,7 +59,7 @@ impl PythonObject for SaltObject {
     }
 }
 
-/// `salt.get(name, default)` and `salt.keys()`.
+/// The methods `salt.get(name, default)` and `salt.keys()`.
 struct SaltMethod {
     name: &'static str,
     host: FunctionHost,

@@ -1,14 +1,13 @@
 //! Marks the maps in a function's result that are ordered dicts in Salt.
 //!
-//! Functions work on plain data. In Salt they hand on the very objects that they are given, or
-//! those of the pillar, and such a map is written in its own order by the `yaml` filter and has
-//! another name in errors.
+//! Functions work on plain data. In Salt they return the very objects that they were given, or those of the pillar. The
+//! `yaml` filter writes such an ordered dict in its own order, and errors show its class.
 
 use std::rc::Rc;
 
 use rocksalt_jinja::Value;
 
-/// Gives the maps of a result the classes that they have where they came from.
+/// Gives the maps of a result the classes that they have in the data they come from.
 pub(super) fn classes(
     function: &str,
     result: &Value,
@@ -59,7 +58,7 @@ pub(super) fn classes(
     }
 }
 
-/// What the pillar has at a path, whatever stands between its parts: it is the one that is the result.
+/// The pillar's value at a path, with any delimiter, if the result can be that value.
 fn found(pillar: &Value, key: Option<&Value>, result: &Value) -> Option<Value> {
     let key = key?.as_str()?;
     let mut at = pillar.clone();
@@ -79,7 +78,7 @@ fn found(pillar: &Value, key: Option<&Value>, result: &Value) -> Option<Value> {
     is_part(&at, result).then_some(at)
 }
 
-/// Whether a source's keys are all in the result: else the result is another one.
+/// Whether the source's keys are all in the result; otherwise the result is other data.
 fn is_part(source: &Value, result: &Value) -> bool {
     match (source, result) {
         (Value::Dict(source), Value::Dict(result)) => {
@@ -91,11 +90,11 @@ fn is_part(source: &Value, result: &Value) -> bool {
     }
 }
 
-/// The class of the first source that is a map, at every depth.
+/// Copies the class of the first source that is a map, at every depth.
 fn both(result: &Value, sources: &[Value]) {
     if let Value::Dict(result) = result {
         let class = sources.iter().find_map(|source| match source {
-            // What only looks like a map when it is the whole pillar becomes a plain one.
+            // A value that is the source itself has its class already.
             Value::Dict(source) if !Rc::ptr_eq(source, result) => Some(source.borrow().class()),
             _ => None,
         });
@@ -106,7 +105,7 @@ fn both(result: &Value, sources: &[Value]) {
     below(result, sources);
 }
 
-/// As `both`, but leaves the outermost map alone.
+/// Like `both`, but leaves the outermost map unchanged.
 pub(super) fn below(result: &Value, sources: &[Value]) {
     if sources.is_empty() {
         return;
@@ -143,7 +142,7 @@ pub(super) fn below(result: &Value, sources: &[Value]) {
     }
 }
 
-/// The item that is equal, most likely at the same place; in a long list it is looked for only there.
+/// Finds an equal item: first at the same index, then among the first items of the list.
 fn like(item: &Value, index: usize, others: &[Value]) -> Option<Value> {
     const LONG: usize = 200;
     let equal = |other: &&Value| other.equals(item).unwrap_or(false);

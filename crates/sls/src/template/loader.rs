@@ -1,4 +1,4 @@
-//! [`TreeLoader`]: loads the templates that templates import, from the file tree.
+//! [`TreeLoader`]: loads imported templates from the file tree.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,23 +10,23 @@ use crate::tree::SlsTree;
 
 /// Names are paths from the top of the tree; those that begin with `./` or `../` are relative.
 ///
-/// Relative to what is Salt's quirk: to the folder of the template that was last looked for from the
-/// top, which is the importing file only until it imports another one that way.
+/// As in Salt, they are relative to the folder of the template that was last looked up from the top. That is the
+/// importing file only until it imports another one from the top.
 pub(super) struct TreeLoader {
     tree: Rc<SlsTree>,
     saltenv: String,
-    /// What was read, by path: each file once in a compilation.
+    /// The files read so far, by path: each is read once in a compilation.
     sources: RefCell<HashMap<String, Option<Rc<str>>>>,
     here: RefCell<LoaderPosition>,
 }
 
-/// Where the render of one file stands.
+/// The loader's state during the render of one file.
 #[derive(Default)]
 struct LoaderPosition {
     folder: String,
-    /// What imports without context see; none if the file has no such variables itself.
+    /// The variables for imports without context; empty if the rendered file has none.
     variables: Vec<(&'static str, Value)>,
-    /// Names that were asked for in this render, and what they stood for.
+    /// The paths that names were resolved to in this render.
     known: HashMap<String, String>,
 }
 
@@ -35,7 +35,7 @@ impl TreeLoader {
         TreeLoader { tree, saltenv: saltenv.to_owned(), sources: RefCell::default(), here: RefCell::default() }
     }
 
-    /// A new file is rendered.
+    /// Resets the state for a new file.
     pub fn start(&self, path: &str, variables: &[(&'static str, Value)]) {
         let named = |wanted: &str| variables.iter().find(|(name, _)| *name == wanted).cloned();
         let folder = match named("tpldir") {
@@ -101,7 +101,7 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path without `.` and `..`; `None` if it leaves the tree.
+/// Removes `.` and `..` from a path; `None` if it leaves the tree.
 fn normal(path: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.split('/') {

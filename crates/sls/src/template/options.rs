@@ -1,14 +1,14 @@
-//! Jinja's options: from `jinja_env` and `jinja_sls_env` in the configuration, and from a file's own `#jinja2:` line.
+//! Jinja's options: from `jinja_env` and `jinja_sls_env` in the configuration, and from a file's `#jinja2:` line.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_jinja::{Options, UndefinedKind};
 
 use crate::options::switch;
 
-/// The options for a file without a line of its own.
+/// The options for a file without such a line.
 pub(super) fn options(configuration: &Map, is_sls: bool) -> Options {
     let mut options = Options::salt();
-    // Old names of two of them.
+    // These are the old names of two options.
     options.trim_blocks = switch(configuration, "jinja_trim_blocks");
     options.lstrip_blocks = switch(configuration, "jinja_lstrip_blocks");
     if switch(configuration, "allow_undefined") {
@@ -16,13 +16,13 @@ pub(super) fn options(configuration: &Map, is_sls: bool) -> Options {
     }
     let name = if is_sls { "jinja_sls_env" } else { "jinja_env" };
     for (key, value) in configuration.get(name).and_then(Value::as_map).into_iter().flat_map(Map::iter) {
-        // Names that Jinja doesn't know are ignored, as in Salt.
+        // As in Salt, names that Jinja doesn't know are ignored.
         options.set(&key.to_string().to_lowercase(), value);
     }
     options
 }
 
-/// Whether the text has any template syntax.
+/// Whether the text contains template syntax.
 pub(super) fn has_code(source: &str, options: &Options) -> bool {
     options.line_statement_prefix.is_some()
         || options.line_comment_prefix.is_some()
@@ -32,12 +32,12 @@ pub(super) fn has_code(source: &str, options: &Options) -> bool {
             .any(|start| source.contains(start.as_str()))
 }
 
-/// A line `#jinja2: {…}` at the top of a file, or below its shebang.
+/// The line `#jinja2: {…}` at the top of a file, or below its shebang.
 pub(super) struct JinjaHeader {
     pub options: Options,
-    /// The file without it.
+    /// The text without that line.
     pub rest: String,
-    /// Which line it was, from 1.
+    /// The number of the line, from 1.
     pub line: u32,
 }
 
@@ -47,7 +47,7 @@ impl JinjaHeader {
         Some(JinjaHeader { options, rest, line: if source.starts_with("#!") { 2 } else { 1 } })
     }
 
-    /// The line in the file of a line of the rest.
+    /// Maps a line of the rest to a line of the file.
     pub fn original(&self, line: u32) -> u32 {
         if line >= self.line { line + 1 } else { line }
     }

@@ -1,13 +1,13 @@
-//! The variables that tell a template where it is.
+//! The variables that name a template's place.
 
 use rocksalt_jinja::Value;
 
 use crate::render::RenderContext;
 
-/// `sls`, `slspath`, `tpldir` and so on; a file that is no sls has none of them.
+/// `sls`, `slspath`, `tpldir` and so on; a file that isn't an sls has none of them.
 pub(super) fn of(rendering: &RenderContext<'_, '_>) -> Vec<(&'static str, Value)> {
     let Some(sls) = rendering.sls else { return Vec::new() };
-    // A top file is known by its bare name, wherever it lies.
+    // A top file is named without its folder.
     let file = if sls.is_empty() { rendering.path.rsplit('/').next().unwrap_or_default() } else { rendering.path };
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let texts = [

@@ -1,4 +1,4 @@
-//! Renders the top files of all environments, and those they include.
+//! Renders the top files of all environments, and those that they include.
 
 use indexmap::IndexMap;
 use rocksalt_core::Map;
@@ -14,13 +14,13 @@ use crate::tree::SlsFile;
 /// A rendered top file.
 pub(super) struct TopFile {
     pub number: u32,
-    /// Environments with their contents, without `include`.
+    /// Environments with their contents, except for `include`.
     pub sections: Vec<(Node, Node)>,
 }
 
 pub(super) type TopFiles = IndexMap<String, Vec<TopFile>>;
 
-/// The top files by environment. One that doesn't render leaves all of them empty, as in Salt, with a warning.
+/// The top files by environment. As in Salt, one that doesn't render leaves all of them empty, with a warning.
 pub(super) fn gather(compilation: &Compilation<'_>) -> TopFiles {
     let options = compilation.inputs.options;
     let wanted = match compilation.inputs.saltenv {
@@ -61,7 +61,7 @@ pub(super) fn gather(compilation: &Compilation<'_>) -> TopFiles {
     files
 }
 
-/// The environments in their order: `env_order`, or `base` and then as configured.
+/// The environments in order: those of `env_order`, or `base` and then those of the configuration.
 fn environments(inputs: &CompileInputs<'_>) -> Vec<String> {
     let known = inputs.sources.environments();
     let order = names(inputs.options, "env_order");
@@ -86,7 +86,7 @@ pub(super) fn strategy<'a>(inputs: &CompileInputs<'a>) -> &'a str {
     text(inputs.options, "top_file_merging_strategy").unwrap_or("merge")
 }
 
-/// A top file and what it includes.
+/// Renders a top file; returns it with the names that it includes.
 fn render(compilation: &Compilation<'_>, saltenv: &str, found: SlsFile) -> Option<(TopFile, Vec<String>)> {
     let output = compilation.render(saltenv, "", &found, &Map::new());
     let warn = |text: String, error: &crate::render::Error| {

@@ -19,7 +19,7 @@ impl<'a> TopMatcher<'a> {
         }
     }
 
-    /// The target's kind is one of its entries: `- match: grain`.
+    /// Whether a target matches. An entry such as `- match: grain` names its kind.
     pub fn matches(&self, target: &str, entries: &[Value]) -> Result<bool, String> {
         let mut names = entries.iter().filter_map(Value::as_map).filter_map(|map| map.get("match"));
         let kind = match names.next_back() {

@@ -30,7 +30,7 @@ pub(super) fn merge(compilation: &Compilation<'_>, mut files: TopFiles) -> Resul
             }
         }
         _ => {
-            // What base says of an environment goes before what that environment says itself.
+            // The entries for an environment in base's top file come before the environment's own.
             for file in files.shift_remove("base").unwrap_or_default() {
                 for (saltenv, targets) in &file.sections {
                     merger.add_section(&file, saltenv, targets)?;
@@ -52,7 +52,7 @@ struct TopMerger<'s, 'a> {
 }
 
 impl TopMerger<'_, '_> {
-    /// Adds only the sections of this environment.
+    /// Adds only the section of this environment.
     fn add_environment(&mut self, files: &[TopFile], saltenv: &str) -> Result<(), SlsFault> {
         for file in files {
             for (name, targets) in file.sections.iter().filter(|(name, _)| name.as_str() == Some(saltenv)) {
@@ -62,7 +62,7 @@ impl TopMerger<'_, '_> {
         Ok(())
     }
 
-    /// A later target replaces an equal one.
+    /// Adds a section; a later target replaces an equal one.
     fn add_section(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), SlsFault> {
         for (target, entries) in self.pairs(file, saltenv, targets)? {
             let wanted = wanted(file, target, entries);
@@ -71,7 +71,7 @@ impl TopMerger<'_, '_> {
         Ok(())
     }
 
-    /// The sls of equal targets are joined.
+    /// Adds a section; the sls of equal targets are joined.
     fn merge_section(&mut self, file: &TopFile, saltenv: &Node, targets: &Node) -> Result<(), SlsFault> {
         for (target, entries) in self.pairs(file, saltenv, targets)? {
             let new = wanted(file, target, entries);
@@ -104,7 +104,7 @@ fn wanted(file: &TopFile, target: &Node, entries: &Node) -> TopTarget {
     TopTarget { entries: entries.clone().into_value(), spot }
 }
 
-/// The last map names the target's kind; the sls follow, each once.
+/// Joins two lists of entries: the last map names the target's kind, and each sls occurs once.
 fn joined(first: &Value, second: &Value) -> Value {
     let items = |value: &Value| value.as_list().unwrap_or_default().to_vec();
     let (first, second) = (items(first), items(second));

@@ -1,4 +1,4 @@
-//! Top files: which sls a machine gets, in which environment.
+//! Top files: they select the sls of a machine in each environment.
 
 mod gather;
 mod matcher;
@@ -15,10 +15,10 @@ use crate::python;
 
 pub(crate) use matcher::TopMatcher;
 
-/// The wanted sls by environment.
+/// The selected sls by environment.
 pub type TopMatches = IndexMap<String, Vec<String>>;
 
-/// The sls of this machine, as the top files give them: with doubles, and patterns as they are.
+/// The sls that the top files select for this machine, with duplicates and unexpanded patterns.
 pub fn top(inputs: &CompileInputs<'_>) -> Result<TopMatches, Vec<SlsFault>> {
     matches(&Compilation::new(inputs.clone()))
 }
@@ -45,7 +45,7 @@ pub(crate) fn matches(compilation: &Compilation<'_>) -> Result<TopMatches, Vec<S
 /// The merged top file: by environment, then by target.
 pub(crate) type MergedTop = IndexMap<String, IndexMap<String, TopTarget>>;
 
-/// What is written below a target.
+/// The contents below a target.
 #[derive(Clone, Debug)]
 pub(crate) struct TopTarget {
     /// Names of sls, and maps that name the target's kind.
@@ -53,7 +53,7 @@ pub(crate) struct TopTarget {
     pub spot: Spot,
 }
 
-/// Salt's complaints about the form of a top file.
+/// Checks the form of a top file; the texts are Salt's.
 fn verify(compilation: &Compilation<'_>, top: &MergedTop) -> Vec<SlsFault> {
     let mut faults = Vec::new();
     let mut fault = |spot, text: String| faults.push(compilation.files.borrow().fault(spot, text));
@@ -129,7 +129,7 @@ impl TopCollector<'_, '_> {
                             self.collect(saltenv, &python::text(target), entries, spot);
                         }
                     }
-                    // `- dev: web`: an sls of another environment.
+                    // `- dev: web` names an sls of another environment.
                     if let Some((other, Value::String(sls))) = map.iter().next_back() {
                         let other = python::text(other);
                         if self.compilation.tree.has_environment(&other) {

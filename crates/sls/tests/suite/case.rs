@@ -1,4 +1,4 @@
-//! [`Case`]: files and what is to be done with them, read from a folder of the comparison's form or from one file.
+//! [`Case`]: files and the steps to run on them, from a folder in the comparison's form or from one file.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ pub struct Case {
     pub grains: Map,
     /// Paths below the case, such as `states/main.sls`.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What Salt answered, step by step.
+    /// Salt's answer for each step.
     pub expected: Vec<Value>,
 }
 
-/// The scratch directory that a case's files speak of.
+/// The scratch directory that a case's files mention.
 pub const SCRATCH: &str = "/tmp/scratch";
 
 impl Case {
-    /// One file `family/case.yml` with everything, and Salt's answers in `family/case.json`.
+    /// Reads a case from one file `family/case.yml`, and Salt's answers from `family/case.json`.
     pub fn from_file(path: &Path, base_grains: &Map) -> Case {
         let text = std::fs::read_to_string(path).expect("the case can be read");
         let Ok(Value::Map(what)) = yaml::parse(&text) else { panic!("{} is no map", path.display()) };
@@ -36,7 +36,7 @@ impl Case {
         Case { name: name_of(path), what, grains, files, expected }
     }
 
-    /// A folder with `case.yml`, `states/` and so on, and the answers in `golden.json`.
+    /// Reads a folder with `case.yml`, `states/` and so on, and the answers in `golden.json`.
     pub fn from_folder(path: &Path, base_grains: &Map) -> Case {
         let read = |name: &str| std::fs::read_to_string(path.join(name)).ok().and_then(|text| json::parse(&text).ok());
         let golden = std::fs::read_to_string(path.join("golden.json")).expect("golden.json can be read");
@@ -59,7 +59,7 @@ impl Case {
         }
     }
 
-    /// The tree of each environment: `file_roots` or `pillar_roots` name directories of the case.
+    /// The tree of each environment: `file_roots` or `pillar_roots` names directories of the case.
     pub fn sources(&self, option: &str, default: &str) -> MemorySources {
         let mut sources = MemorySources::new();
         let roots = match self.what.get(option) {

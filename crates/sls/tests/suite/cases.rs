@@ -1,4 +1,4 @@
-//! The cases of this crate, recorded from real Salt by `tests/record.py`.
+//! Runs the cases of this crate, recorded from real Salt by `tests/record.py`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ fn every_case_is_as_in_salt() {
     check(&paths);
 }
 
-/// `ROCKSALT_SLS_CASES` names another folder of such cases: more random trees than are worth keeping.
+/// Runs the cases in the folder `ROCKSALT_SLS_CASES`: more random trees than are worth keeping.
 #[test]
 fn cases_of_another_folder_are_as_in_salt() {
     if let Ok(folder) = std::env::var("ROCKSALT_SLS_CASES") {

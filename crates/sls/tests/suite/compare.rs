@@ -1,8 +1,8 @@
-//! Compares an answer with Salt's, leaving out what means nothing.
+//! Compares an answer with Salt's, ignoring irrelevant differences.
 
 use rocksalt_core::{Map, Value, json};
 
-/// What differs, or nothing.
+/// Describes the difference; `None` if there is none.
 pub fn differences(step: &str, case: &Map, expected: &Value, got: &Value) -> Option<String> {
     let any_cycle = case.get("cycles").is_some();
     let (expected, got) = (expected.as_map()?, got.as_map()?);
@@ -41,7 +41,7 @@ fn texts(how: &Value, any_cycle: bool, expected: &[Value], got: &[Value]) -> Opt
             let first = |texts: &[Value]| -> Vec<String> {
                 let shown = |text: &Value| {
                     let text = text.to_string();
-                    // Of several cycles Salt reports any.
+                    // If there are several cycles, Salt reports any of them.
                     if any_cycle && text.starts_with("Recursive requisites were found") {
                         return "a cycle".to_owned();
                     }
@@ -67,7 +67,7 @@ fn tag(chunk: &Value) -> String {
     format!("{}_|-{}_|-{}_|-{}", part("state"), part("__id__"), part("name"), part("fun"))
 }
 
-/// A chunk without what only numbers it, its requisites as sets.
+/// A chunk without its numbers, and with its requisites as sets.
 fn chunk(value: &Value) -> Value {
     let Some(map) = value.as_map() else { return value.clone() };
     let internal = ["order", "__sls_included_from__", "__prereq__", "__prerequiring__", "name_order"];
@@ -95,7 +95,7 @@ fn high(value: &Value) -> Value {
     plain(value)
 }
 
-/// What JSON makes of it: keys are texts.
+/// Converts a value to JSON and back, so that keys are texts.
 fn plain(value: &Value) -> Value {
     json::from_json(json::to_json(value))
 }

@@ -1,7 +1,7 @@
-//! Runs the cases of a comparison with real Salt that lies outside of this repository.
+//! Runs the cases of a comparison with real Salt that is outside of this repository.
 //!
-//! `ROCKSALT_COMPAT` names its folder, with `cases/` and `grains.base.json`; without it nothing is done.
-//! `ROCKSALT_COMPAT_FAMILY` chooses some.
+//! `ROCKSALT_COMPAT` names its folder, with `cases/` and `grains.base.json`; without it the test does nothing.
+//! `ROCKSALT_COMPAT_FAMILY` selects some of the cases.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The ten worst mistakes: each is shown with its file, line and caret, and with a way out.
+//! The ten worst mistakes: each is reported with its file, line and caret, and with a hint.
 
 use rocksalt_sls::SlsFault;
 use rocksalt_sls::sources::MemorySources;
@@ -13,12 +13,12 @@ fn faults(files: &[(&str, &str)]) -> Vec<SlsFault> {
     try_compile_tree(sources).expect_err("it is a mistake")
 }
 
-/// The place, a part of the hint, and what stands above the caret.
+/// Checks the position, a part of the hint, and the text above the caret.
 fn check(files: &[(&str, &str)], place: &str, hint: &str, under: Option<&str>) {
     let all = faults(files);
     let fault = &all[0];
     let shown = fault.place.as_ref().map(ToString::to_string).unwrap_or_default();
-    // Where the place is only a line, any column will do.
+    // A position that is only a line accepts any column.
     let line_only = place.matches(':').count() < 3;
     assert!(shown == place || line_only && shown.starts_with(&format!("{place}:")), "{}", fault.report());
     assert!(fault.hint.as_deref().unwrap_or_default().contains(hint), "{}", fault.report());

@@ -1,4 +1,4 @@
-//! A few functions for templates, as Salt has them; the real ones are modules.
+//! A few template functions as in Salt, for tests; the real ones are in the modules.
 
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::merge::update;

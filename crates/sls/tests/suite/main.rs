@@ -1,4 +1,4 @@
-//! Everything that is tested through the crate's own door.
+//! Tests of the crate's public interface.
 
 mod case;
 mod cases;

@@ -1,4 +1,4 @@
-//! What every renderer must do.
+//! Properties that every renderer must have.
 
 use rocksalt_core::Map;
 use rocksalt_sls::render::{RENDERERS, RenderRequest, open, render_file};
@@ -15,7 +15,7 @@ fn renderers_are_listed_by_their_names() {
     assert!(open("nosuch").is_none());
 }
 
-/// No renderer panics, whatever it is given, and a text in which there is nothing is an empty map.
+/// No renderer panics, whatever its input is, and an empty text renders to an empty map.
 #[test]
 fn every_renderer_takes_anything() {
     let texts =

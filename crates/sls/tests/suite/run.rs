@@ -1,4 +1,4 @@
-//! Does one step of a case and answers in the form of the comparison.
+//! Runs one step of a case; the answer has the form of the comparison.
 
 use std::rc::Rc;
 
@@ -135,7 +135,7 @@ fn rendered(case: &Case, inputs: &CompileInputs<'_>) -> Value {
     Map::from_iter([("render".into(), out.into())]).into()
 }
 
-/// The states of Salt that have a watch function, and those that can be taken together.
+/// Salt's states that have a watch function, and those that can be aggregated.
 pub struct States;
 
 impl StateCatalog for States {

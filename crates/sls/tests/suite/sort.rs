@@ -1,4 +1,4 @@
-//! Whatever the requisites, the order respects them; and without any it is that of the numbers.
+//! The sort respects all requisites; without requisites it follows the order numbers.
 
 use proptest::prelude::*;
 use rocksalt_sls::sources::MemorySources;
@@ -8,10 +8,10 @@ use crate::trees::try_compile_tree;
 
 const KINDS: [&str; 6] = ["require", "watch", "onchanges", "onfail", "require_any", "prereq"];
 
-/// From a state to a state by a kind of requisite, all as numbers.
+/// An edge from a state to a state by a kind of requisite, all as numbers.
 type Edge = (usize, usize, usize);
 
-/// Edges lead from a later state to an earlier one in some hidden order, so that there is no cycle.
+/// Edges lead from a later state to an earlier one in a hidden order, so that there is no cycle.
 fn trees() -> impl Strategy<Value = (Vec<usize>, Vec<Edge>, Vec<Option<i64>>)> {
     (2usize..25).prop_flat_map(|states| {
         let hidden = Just((0..states).collect::<Vec<_>>()).prop_shuffle();
@@ -32,7 +32,7 @@ fn source(hidden: &[usize], edges: &[Edge], orders: &[Option<i64>]) -> String {
             let targets: Vec<String> = edges
                 .iter()
                 .filter(|(from, to, edge)| *from == state && *edge == number && hidden[*to] < hidden[*from])
-                // A prereq runs before what it names, so it points the other way.
+                // A prereq runs before the state that it names, so the edge is reversed.
                 .map(|(_, to, _)| format!("      - test: s{to}\n"))
                 .collect();
             if !targets.is_empty() && *kind != "prereq" {
@@ -61,7 +61,7 @@ proptest! {
     #[test]
     fn needs_come_first((hidden, edges, orders) in trees()) {
         let text = source(&hidden, &edges, &orders);
-        // A state that is prerequired by one it is needed for is a cycle; those are left out here.
+        // A state that is prerequired by a state that needs it is a cycle; such cases are skipped.
         let mut files = MemorySources::new();
         files.add("base", "main.sls", text.as_bytes());
         let low = match try_compile_tree(files) {

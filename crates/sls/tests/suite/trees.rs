@@ -1,4 +1,4 @@
-//! Large trees of states, made up, and what compiling them takes.
+//! Compiles large generated trees and measures the time.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rocksalt_sls::{CompileInputs, High, Low, SlsFault, SlsSelection, compile, lo
 
 use crate::run::States;
 
-/// A chain over ten files that a template writes, and as many states that need its end.
+/// A chain over ten files that a template generates, and as many states that require its end.
 pub fn chain_and_fan(states: usize) -> MemorySources {
     let mut files = MemorySources::new();
     let half = states / 2;
@@ -80,7 +80,7 @@ fn best_of(times: usize, files: &MemorySources) -> Duration {
     (0..times).map(|_| one()).min().unwrap_or_default()
 }
 
-/// The processor time of this thread: others that work on the machine don't count.
+/// The processor time of this thread, which other load on the machine doesn't affect.
 fn used() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
@@ -97,8 +97,8 @@ fn a_large_tree_compiles_in_its_order() {
     }
 }
 
-/// Ten times the states may take little more than ten times as long; what is more is memory that no cache holds.
-/// By the best of some runs.
+/// Ten times the states may take little more than ten times as long; the excess is memory beyond the caches. Uses the
+/// best of several runs.
 #[test]
 fn time_grows_with_the_tree() {
     let (small, large) = (chain_and_fan(1_000), chain_and_fan(10_000));
@@ -112,7 +112,7 @@ fn time_grows_with_the_tree() {
     panic!("10,000 states take {ratio:.1} times as long as 1,000");
 }
 
-/// The aim that is stated: 1,000 states in 10 ms. Only an optimised build can say.
+/// The stated goal is 1,000 states in 10 ms. Only an optimised build can meet it.
 #[test]
 fn a_thousand_states_take_ten_milliseconds() {
     if cfg!(debug_assertions) {

@@ -19,7 +19,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn recipe() -> Result<String, Error> {
-    // Another version of either is another root.
+    // A new version of either program makes a new root.
     let busybox = find("busybox")?;
     let applets = tool::run(Command::new(&busybox).arg("--list"))?;
     let dropbear = find("dropbear")?;
@@ -62,7 +62,7 @@ pub(super) fn make(root: &Path) -> Result<(), Error> {
     })
 }
 
-/// The shared libraries of a program, with the loader, by the paths at which it looks for them.
+/// The shared libraries of a program and the loader, by the paths at which the program looks for them.
 fn libraries(program: &Path) -> Result<Vec<PathBuf>, Error> {
     let listed = tool::run(Command::new("ldd").arg(program))?;
     let path = |line: &str| {

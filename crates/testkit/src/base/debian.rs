@@ -1,4 +1,4 @@
-//! The Debian base root: debootstrap, and users for every way to log in and to become root.
+//! The Debian base root: debootstrap, and a user for every way to log in and to become root.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::tool;
 
 pub(super) const SUITE: &str = "bookworm";
 
-/// No Python: a target must not need one.
+/// Python is missing on purpose: a target must not need it.
 const PACKAGES: &[&str] =
     &["ca-certificates", "dbus", "iproute2", "opendoas", "openssh-server", "sudo", "systemd", "systemd-sysv"];
 
@@ -28,7 +28,7 @@ pub(super) fn make(root: &Path) -> Result<(), Error> {
     tool::feed(Command::new("chroot").arg(root).args(["/bin/sh", "-e"]), SETUP).map(drop)
 }
 
-/// Where the machine's own apt gets the suite from, so that a local mirror is used here as well; otherwise
+/// The mirror from which the machine's own apt gets the suite, so that a local mirror is used here too; `None` means
 /// debootstrap's default.
 pub(super) fn mirror() -> Option<String> {
     if let Some(mirror) = std::env::var("ROCKSALT_TESTBED_MIRROR").ok().filter(|mirror| !mirror.is_empty()) {

@@ -1,4 +1,4 @@
-//! Further Debian packages for hosts: a layer over the Debian base root, made once for each set of packages.
+//! Further Debian packages for hosts: a layer over the Debian base root, built once for each set of packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use crate::tool;
 
 const INSTALL: &str = include_str!("extra.sh");
 
-/// The layer with these packages; made now if it isn't there.
+/// Returns the layer with these packages; builds it if necessary.
 pub fn prepare(kind: HostKind, packages: &[String]) -> Result<PathBuf, Error> {
     if kind == HostKind::Busybox {
         return Err(Error::Unsupported("a busybox host can't have packages: it has no package manager".into()));
     }
-    // A name goes to apt's command line.
+    // The names become arguments of apt, so none may look like an option.
     let odd = |name: &&String| !name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if let Some(name) = packages.iter().find(odd) {
-        return Err(Error::Unsupported(format!("{name:?} is no name of a package")));
+        return Err(Error::Unsupported(format!("{name:?} is not the name of a package")));
     }
     let mut names = packages.to_vec();
     names.sort();
@@ -31,7 +31,7 @@ pub fn prepare(kind: HostKind, packages: &[String]) -> Result<PathBuf, Error> {
     Ok(layer)
 }
 
-/// Fetches these packages, and what they need beyond the base, into a directory.
+/// Downloads these packages, and the dependencies that the base lacks, into a directory.
 pub(crate) fn fetch(names: &[String], directory: &Path) -> Result<(), Error> {
     let layer = tempfile::tempdir_in(cache()?).file("create a directory in", cache()?)?;
     let upper = layer.path().join("layer");

@@ -1,4 +1,4 @@
-//! Base roots: what every throw-away host of a kind has in common, made once and kept.
+//! Base roots: the files that all throw-away hosts of a kind share, built once and kept.
 
 mod busybox;
 mod debian;
@@ -16,13 +16,13 @@ use crate::keys::suffixed;
 pub(crate) use extra::fetch;
 pub use extra::prepare as prepare_extra;
 
-/// Fills an empty directory.
+/// Fills an empty directory with a root.
 type Maker = fn(&Path) -> Result<(), Error>;
 
-/// The base root for hosts of this kind; made now if it isn't there.
+/// Returns the base root for hosts of this kind; builds it if necessary.
 ///
-/// The name has a hash of all that goes into it, so a changed recipe makes a new root. It's made in a temporary
-/// directory under a lock and then renamed: a run that was broken off leaves nothing that looks finished.
+/// The name contains a hash of the recipe, so a changed recipe makes a new root. It is built in a temporary directory
+/// under a lock and then renamed, so that an interrupted build leaves nothing that looks complete.
 pub fn prepare(kind: HostKind) -> Result<PathBuf, Error> {
     let (name, recipe, make): (_, _, Maker) = match kind {
         HostKind::Debian | HostKind::Systemd => ("debian", debian::recipe(), debian::make),
@@ -34,7 +34,7 @@ pub fn prepare(kind: HostKind) -> Result<PathBuf, Error> {
     Ok(root)
 }
 
-/// Makes a directory that lasts, unless it's there.
+/// Creates a permanent directory, unless it exists.
 pub(crate) fn once(root: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
     if root.exists() {
         return Ok(());
@@ -53,7 +53,7 @@ pub(crate) fn once(root: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -
     })
 }
 
-/// Where base roots, keys and the state of running beds are kept; outside of any build directory.
+/// The directory for base roots, keys and the state of running beds. It is outside of any build directory.
 pub(crate) fn cache() -> Result<PathBuf, Error> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
@@ -69,7 +69,7 @@ pub(crate) fn cache() -> Result<PathBuf, Error> {
     Ok(directory)
 }
 
-/// Does something while no other process does, by a lock file that may stay.
+/// Runs `work` under a lock file, so that no other process does the same at that time. The file may stay.
 pub(crate) fn locked<T>(lock: &Path, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     let file = File::create(lock).file("create", lock)?;
     file.lock().file("lock", lock)?;

@@ -1,4 +1,4 @@
-//! [`Host`]: one throw-away host that is up.
+//! [`Host`]: a running throw-away host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::{keys, tool};
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Host {
-    /// The first is 1.
+    /// The number; the first host is 1.
     pub number: usize,
     pub spec: Spec,
     pub address: String,
     pub(super) directory: PathBuf,
-    /// The process whose end is the end of the host.
+    /// The process that the host ends with.
     pub(super) supervisor: Option<Identity>,
 }
 
@@ -32,24 +32,24 @@ impl Host {
         Host { number, spec: spec.clone(), address, directory: bed.join(format!("h{number}")), supervisor: None }
     }
 
-    /// `h1`: its host name, and its id in rosters.
+    /// The id, such as `h1`: the host name, and the id in rosters.
     pub fn id(&self) -> String {
         format!("h{}", self.number)
     }
 
-    /// The process of this machine whose end is the end of the host.
+    /// The process on this machine that the host ends with.
     pub fn pid(&self) -> Option<i32> {
         self.supervisor.filter(|supervisor| supervisor.alive()).map(|supervisor| supervisor.pid)
     }
 
-    /// All its addresses; most hosts have one.
+    /// All addresses of the host; most hosts have one.
     pub fn addresses(&self) -> Vec<String> {
         let further = 1..=if self.spec.has(Quirk::FewStartups) { 40 } else { 0 };
         let further = further.map(|last| format!("10.77.{}.{last}", 100 + self.number));
         [self.address.clone()].into_iter().chain(further).collect()
     }
 
-    /// What its SSH server has said.
+    /// The log of its SSH server.
     pub fn log(&self) -> String {
         let mut log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
         if self.spec.kind == HostKind::Systemd {
@@ -58,19 +58,19 @@ impl Host {
         log
     }
 
-    /// How many times its SSH server has let somebody in (OpenSSH's words, or dropbear's).
+    /// The number of logins that its SSH server accepted (by the log messages of OpenSSH or dropbear).
     pub fn logins(&self) -> usize {
         let accepted = |line: &&str| line.contains("Accepted ") || line.contains(" auth succeeded for ");
         self.log().lines().filter(accepted).count()
     }
 
-    /// Where a file of the host is seen from here, for a look or a change.
+    /// The path at which this machine sees a file of the host, to read or change it.
     pub fn file(&self, path: &str) -> Option<PathBuf> {
         let init = self.init()?;
         Some(PathBuf::from(format!("/proc/{init}/root{path}")))
     }
 
-    /// Runs shell lines on the host, as root and without a login; what they print.
+    /// Runs shell lines on the host as root, without a login; returns their output.
     pub fn run(&self, lines: &str) -> Result<String, Error> {
         let init = self.init().ok_or_else(|| Error::Unsupported(format!("host {} has ended", self.id())))?;
         let mut command = Command::new("setpriv");
@@ -91,14 +91,15 @@ impl Host {
         tool::run(command.args(["/bin/sh", "-c", lines]))
     }
 
-    /// The processes of the host whose command line or program's path has this text, as numbers of this machine.
+    /// The processes of the host whose command line or executable path contains the text, by this machine's process
+    /// ids.
     pub fn processes(&self, text: &str) -> Vec<i32> {
         let mut found = Vec::new();
         let mut queue: Vec<i32> = self.init().into_iter().collect();
         while let Some(pid) = queue.pop() {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            // A program that was started by descriptor has its name nowhere else.
+            // A program that was started by a descriptor is named only here.
             let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
             if line.contains(text) || program.to_string_lossy().contains(text) {
                 found.push(pid);
@@ -108,14 +109,14 @@ impl Host {
         found
     }
 
-    /// Kills (with SIGKILL) the processes that [`processes`](Host::processes) finds; how many there were.
+    /// Kills the processes that [`processes`](Host::processes) finds, with SIGKILL; returns their number.
     pub fn kill(&self, text: &str) -> usize {
         let found = self.processes(text);
         found.iter().for_each(|pid| process::signal(*pid, Signal::KILL));
         found.len()
     }
 
-    /// Gives it a new host key, as after a new installation, and lets its sshd start again.
+    /// Replaces the host key, as a reinstallation would, and restarts sshd.
     pub fn change_host_key(&self) -> Result<(), Error> {
         let key = keys::generate(&self.directory.join("changed_key"))?;
         let gone = || Error::Unsupported(format!("host {} has ended", self.id()));
@@ -128,7 +129,7 @@ impl Host {
         restarted.ok_or_else(|| Error::NotUp { host: self.id(), seconds: 10, log: self.log() })
     }
 
-    /// Stops its SSH server, and with it the host: connecting is then refused by nobody and answered by nobody.
+    /// Stops the SSH server, and with it the host: connections are then neither refused nor answered.
     pub fn stop(&self) {
         if let Some(supervisor) = self.supervisor {
             supervisor.kill();
@@ -147,7 +148,7 @@ impl Host {
     pub(super) fn wait_until_up(&self, limit: Duration) -> Result<(), Error> {
         let seconds = limit.as_secs();
         let up = poll(limit, || match self.init() {
-            // The server may still be the shell that makes the root.
+            // The process may still be the shell that builds the root.
             Some(init) if process::listens(init, 22) => Some(true),
             None if self.supervisor.is_none_or(|supervisor| !supervisor.alive()) => Some(false),
             _ => None,
@@ -157,7 +158,7 @@ impl Host {
 
     pub(super) fn init_of(&self, supervisor: i32) -> Option<i32> {
         let first = |pid: i32| process::children(pid).first().copied();
-        // Around those that can be restarted is one process more.
+        // A host that can restart has one more process around its first one.
         let around = if self.spec.kind == HostKind::Systemd { first(supervisor)? } else { supervisor };
         first(around)
     }

@@ -1,4 +1,4 @@
-//! Finding and removing beds by the files they keep, also those whose process was killed.
+//! Finds and removes beds by their files, including those whose process was killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::error::{Error, FileContext};
 use crate::process::{self, Identity, poll};
 use crate::tool;
 
-/// Removes the beds of processes that no longer run. Beds that are meant to last are left alone.
+/// Removes the beds whose process no longer runs, except for lasting beds.
 pub fn remove_stale() -> Result<(), Error> {
     locked(&beds()?.join(".lock"), || {
         let stale = names()?.into_iter().filter(|name| {
@@ -24,14 +24,14 @@ pub fn remove_stale() -> Result<(), Error> {
     })
 }
 
-/// Ends all beds and deletes all that is kept for later ones.
+/// Removes all beds, and everything kept for later ones.
 pub fn remove_all() -> Result<(), Error> {
     names()?.iter().try_for_each(|name| remove(name))?;
     let cache = cache()?;
     fs::remove_dir_all(&cache).file("remove", &cache)
 }
 
-/// Every bed that there is.
+/// The names of all beds.
 fn names() -> Result<Vec<String>, Error> {
     let beds = beds()?;
     let entries = fs::read_dir(&beds).file("list", &beds)?;
@@ -43,7 +43,7 @@ pub(super) fn directory(name: &str) -> Result<PathBuf, Error> {
     Ok(beds()?.join(name))
 }
 
-/// Makes the directory of a new bed, with its owner from the start: nobody can take it for a leftover.
+/// Creates the directory of a new bed. The owner is written under the lock, so that nobody takes it for a leftover.
 pub(super) fn claim(name: &str, owner: Option<Identity>) -> Result<PathBuf, Error> {
     let directory = directory(name)?;
     locked(&beds()?.join(".lock"), || {
@@ -65,7 +65,7 @@ pub(super) fn remove(name: &str) -> Result<(), Error> {
     if let Ok(entries) = fs::read_dir(&directory) {
         supervisors.extend(entries.flatten().filter_map(|entry| read_identity(&entry.path().join("pid"))));
     }
-    // All first, then wait: the kernel takes them down side by side.
+    // Signals all of them before it waits, so that the kernel tears them down in parallel.
     supervisors.iter().filter(|one| one.alive()).for_each(|one| process::signal(one.pid, Signal::KILL));
     supervisors.iter().for_each(|one| one.kill());
 
@@ -73,7 +73,7 @@ pub(super) fn remove(name: &str) -> Result<(), Error> {
     let namespaces = listed.lines().filter_map(|line| line.split_whitespace().next());
     let own: Vec<&str> = namespaces.filter(|name| name.starts_with(&network.prefix())).collect();
     for namespace in &own {
-        // The controller's side may have a keeper in it that outlives its command.
+        // A keeper on the controller's side may outlive its command.
         let pids = tool::words(&["ip", "netns", "pids", namespace]).unwrap_or_default();
         pids.split_whitespace().filter_map(|pid| pid.parse().ok()).for_each(|pid| process::signal(pid, Signal::KILL));
         let group = control_group(namespace);
@@ -91,7 +91,7 @@ pub(super) fn remove(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where a systemd host's control group is, below the unified hierarchy wherever that is mounted.
+/// The control group of a systemd host, below the unified hierarchy, wherever that is mounted.
 pub(super) fn control_group(namespace: &str) -> Result<PathBuf, Error> {
     let mounted = tool::words(&["findmnt", "--noheadings", "--types", "cgroup2", "--output", "TARGET"])?;
     let hierarchy = mounted.lines().next().unwrap_or("/sys/fs/cgroup").trim();

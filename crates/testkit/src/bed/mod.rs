@@ -1,4 +1,4 @@
-//! [`Bed`]: a set of throw-away hosts on a network of their own.
+//! [`Bed`]: a set of throw-away hosts on a private network.
 
 mod host;
 mod leftovers;
@@ -25,20 +25,20 @@ use crate::process::Identity;
 use crate::roster::TestbedEntry;
 use network::Network;
 
-/// Nothing takes this long on a machine that works; a loaded one with two cores needs some of it.
+/// A start takes far less on a working machine, but a loaded one with two cores needs some of it.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// Hosts that are up. Those that a test made go when the bed is dropped; those of `rocksalt-testbed up` stay.
+/// Running hosts. The bed of a test is removed when it is dropped; that of `rocksalt-testbed up` stays.
 #[derive(Debug)]
 pub struct Bed {
     state: BedState,
     directory: PathBuf,
-    /// Ended and waited for when the bed goes; empty for a bed that another process made.
+    /// The hosts' processes, killed when the bed is dropped; empty for a bed that another process started.
     supervisors: Vec<Child>,
     goes_when_dropped: bool,
 }
 
-/// What the next process has to know of a bed.
+/// The state of a bed that the next process needs.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct BedState {
     name: String,
@@ -47,7 +47,7 @@ struct BedState {
 }
 
 impl Bed {
-    /// Starts hosts for the time that the value lives.
+    /// Starts hosts that run until the value is dropped.
     pub fn start(specs: &[Spec]) -> Result<Bed, Error> {
         static COUNT: AtomicUsize = AtomicUsize::new(1);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -55,10 +55,11 @@ impl Bed {
         Bed::up(&name, specs, Identity::own())
     }
 
-    /// [`start`](Bed::start) for a test: where there can't be hosts it says why, and the test is to end.
+    /// Like [`start`](Bed::start), for a test: where hosts can't run, it reports why and returns `None`, and the test
+    /// should end.
     ///
     /// # Panics
-    /// If the hosts could be started and don't start.
+    /// If hosts can run here and don't start.
     #[track_caller]
     pub fn start_or_skip(specs: &[Spec]) -> Option<Bed> {
         if let Some(reason) = crate::cannot_run_hosts() {
@@ -71,12 +72,12 @@ impl Bed {
         }
     }
 
-    /// Starts hosts that stay up when this process ends, under a name by which they can be found again.
+    /// Starts hosts that outlive this process. The name is needed to find them again.
     pub fn start_lasting(name: &str, specs: &[Spec]) -> Result<Bed, Error> {
         Bed::up(name, specs, None)
     }
 
-    /// A bed that is up.
+    /// Opens a running bed.
     pub fn open(name: &str) -> Result<Bed, Error> {
         let directory = leftovers::directory(name)?;
         let path = directory.join("bed.json");
@@ -85,7 +86,7 @@ impl Bed {
         Ok(Bed { state, directory, supervisors: Vec::new(), goes_when_dropped: false })
     }
 
-    /// Ends what the bed of this name has running, and removes its files. No bed is no error.
+    /// Stops the bed of this name and removes its files. It is fine if there is no such bed.
     pub fn remove(name: &str) -> Result<(), Error> {
         leftovers::remove(name)
     }
@@ -94,35 +95,35 @@ impl Bed {
         &self.state.hosts
     }
 
-    /// The host of this number; the first is 1.
+    /// Returns a host by its number; the first is 1.
     pub fn host(&self, number: usize) -> Result<&Host, Error> {
         let host = number.checked_sub(1).and_then(|index| self.state.hosts.get(index));
         host.ok_or(Error::NoHost { bed: self.state.name.clone(), number, count: self.state.hosts.len() })
     }
 
-    /// A command that runs on the controller's side of the bed's network.
+    /// A command to run on the controller's side of the bed's network.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.network().lab())).arg("--").arg(program);
         command
     }
 
-    /// The private key with which all users of all hosts can log in.
+    /// The private key that logs in as any user on any host.
     pub fn user_key(&self) -> &Path {
         &self.state.user_key.private
     }
 
-    /// A private key that is authorised only by its certificate, which lies beside it (`-cert.pub`).
+    /// A private key that is authorised only by its certificate, which is in the file beside it (`-cert.pub`).
     pub fn certified_key(&self) -> PathBuf {
         self.directory.join("certified")
     }
 
-    /// All hosts' keys as they were at the start; for hosts with a certificate only the authority.
+    /// The `known_hosts` file with all host keys from the start; for hosts with a certificate, only the authority.
     pub fn known_hosts(&self) -> PathBuf {
         self.directory.join("known_hosts")
     }
 
-    /// A roster entry for a host: root with the bed's key, host keys known.
+    /// A roster entry for a host: root with the bed's key, and known host keys.
     pub fn entry(&self, number: usize) -> Result<TestbedEntry, Error> {
         let host = self.host(number)?;
         let entry = TestbedEntry::new(host.id(), host.address.clone()).set("user", "root");
@@ -135,7 +136,7 @@ impl Bed {
         (1..=self.hosts().len()).map(|number| self.entry(number)).collect()
     }
 
-    /// Takes a host off the network: packets vanish, no connection is closed.
+    /// Cuts a host off the network: packets vanish, no connection is closed.
     pub fn cut(&self, number: usize) -> Result<(), Error> {
         self.network().connect(self.host(number)?, false)
     }
@@ -145,7 +146,7 @@ impl Bed {
         self.network().connect(self.host(number)?, true)
     }
 
-    /// How many times each host's sshd has let somebody in.
+    /// The number of accepted logins of each host.
     pub fn logins(&self) -> Vec<usize> {
         self.hosts().iter().map(Host::logins).collect()
     }
@@ -165,7 +166,7 @@ impl Bed {
         let directory = leftovers::claim(name, owner)?;
         let hosts = specs.iter().enumerate().map(|(index, spec)| Host::planned(index + 1, spec, &directory)).collect();
         let state = BedState { name: name.into(), hosts, user_key };
-        // From here on dropping it cleans up, whatever fails.
+        // From here on, dropping the bed cleans up after an error.
         let mut bed = Bed { state, directory, supervisors: Vec::new(), goes_when_dropped: true };
         bed.network().create(&bed.state.hosts)?;
         bed.start_hosts(&bases, &authority)?;
@@ -178,7 +179,7 @@ impl Bed {
         Ok(bed)
     }
 
-    /// All at once, a few at a time: most of a start is the kernel's and the disk's work.
+    /// Starts all hosts, a few at a time: a start is mostly work of the kernel and the disk.
     fn start_hosts(&mut self, bases: &Bases, authority: &SshKeyPair) -> Result<(), Error> {
         let started = Mutex::new(Vec::new());
         let first_error = Mutex::new(None);
@@ -237,18 +238,18 @@ impl Drop for Bed {
             return;
         }
         for child in &mut self.supervisors {
-            // Already ended is what is wanted.
+            // It is fine if the process has already exited.
             let _ = child.kill();
         }
         for child in &mut self.supervisors {
             let _ = child.wait();
         }
-        // What can't be removed now, the next bed removes.
+        // If something can't be removed now, the next bed removes it.
         let _ = leftovers::remove(&self.state.name);
     }
 }
 
-/// The base roots of the kinds that are asked for, and the layers with the packages.
+/// The base roots of the requested kinds, and the layers with further packages.
 struct Bases {
     roots: BTreeMap<HostKind, PathBuf>,
     extras: BTreeMap<Vec<String>, PathBuf>,
@@ -306,11 +307,11 @@ fn start_host(
         fs::create_dir_all(&group).file("create", &group)?;
         command.arg("--cgroup").env("CGROUP", group);
     }
-    // The clock is the machine's: a host that sets it (also by its first time zone) would set it for everybody.
+    // The clock is shared with the machine, so hosts must not set it. Even the first `set-timezone` would.
     command.args(["setpriv", "--bounding-set", "-sys_time"]);
     command.args(["sh", "-c", INIT, "sh"]).arg(directory).arg(base).args([&id, &host.prefixed_addresses()]);
     command.args(extra);
-    // In a group of its own: a Ctrl-C at the terminal is for the command that runs there.
+    // Its own process group keeps a Ctrl-C at the terminal from reaching the hosts.
     command.stdin(Stdio::null()).stdout(log).stderr(error_log).process_group(0);
     let child = command.spawn().map_err(|source| Error::Start { program: "unshare".into(), source })?;
     let identity = serde_json::to_string(&Identity::of(child.id().cast_signed())).map_err(std::io::Error::from);

@@ -1,6 +1,6 @@
-//! A bed's network: a bridge in a namespace of its own, and a veth pair to each host.
+//! The network of a bed: a bridge in its own namespace, and a veth pair to each host.
 //!
-//! No address of it is ever reachable from the machine's own network, and two beds can use the same ones.
+//! The machine's own network can't reach any of its addresses, and two beds may use the same ones.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -14,12 +14,12 @@ pub(super) struct Network<'a> {
 }
 
 impl Network<'_> {
-    /// What all namespaces of a bed start with.
+    /// The prefix of the names of all namespaces of a bed.
     pub(super) fn prefix(&self) -> String {
         format!("rocksalt-{}-", self.bed)
     }
 
-    /// The namespace with the bridge, in which the controller runs.
+    /// The namespace that has the bridge and in which the controller runs.
     pub(super) fn lab(&self) -> String {
         format!("{}lab", self.prefix())
     }
@@ -28,7 +28,7 @@ impl Network<'_> {
         format!("{}{}", self.prefix(), host.id())
     }
 
-    /// Few calls of `ip` for many hosts: each call costs more than what it does.
+    /// Uses few calls of `ip` for many hosts: a call costs more than its work.
     pub(super) fn create(&self, hosts: &[Host]) -> Result<(), Error> {
         let lab = self.lab();
         let mut outside = format!("netns add {lab}\n");
@@ -62,8 +62,8 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// Off the bridge, or back: neither side sees a carrier change, only silence. (A link that is set up again may be
-    /// silent for another second, until the kernel has told the bridge.)
+    /// Detaches a host from the bridge or attaches it again: neither side sees a carrier change, only silence. (A link
+    /// that is set up again may stay silent for another second, until the kernel has told the bridge.)
     pub(super) fn connect(&self, host: &Host, connected: bool) -> Result<(), Error> {
         let link = link(host);
         let (namespace, change) = match (host.spec.behind, connected) {

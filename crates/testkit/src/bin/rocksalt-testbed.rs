@@ -1,4 +1,4 @@
-//! Throw-away hosts from the command line: `rocksalt-testbed up 3`.
+//! Runs throw-away hosts from the command line: `rocksalt-testbed up 3`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::os::unix::process::CommandExt;
@@ -12,11 +12,11 @@ use rocksalt_testkit::{
     remove_stale, roster,
 };
 
-/// Hosts with real SSH servers on this machine, in namespaces of their own. Needs root.
+/// Hosts with real SSH servers on this machine, in their own namespaces. Needs root.
 #[derive(Parser)]
 #[command(name = "rocksalt-testbed")]
 struct Options {
-    /// Several beds can be up at once, by different names.
+    /// The bed's name; several beds can be up at once.
     #[arg(long, global = true, default_value = "default")]
     bed: String,
     #[command(subcommand)]
@@ -25,42 +25,42 @@ struct Options {
 
 #[derive(Subcommand)]
 enum TestbedCommand {
-    /// Make the base roots of all kinds of hosts, where they aren't there yet.
+    /// Build the base roots of all kinds of hosts, if they don't exist.
     Base,
     /// Start hosts: h1, h2, …
     Up(Up),
-    /// End all hosts of the bed, and whatever dead test runs have left.
+    /// Stop all hosts of the bed, and remove what dead test runs have left.
     Down,
     /// Take a host off the network.
     Cut { number: usize },
-    /// Bring it back.
+    /// Connect a host to the network again.
     Heal { number: usize },
     /// Run shell lines on a host as root, without a login and without the network.
     Sh {
         number: usize,
-        /// Read from stdin if there are none.
+        /// Read from stdin if missing.
         lines: Option<String>,
     },
-    /// Print the directory of an apt repository with these packages and what they need, made now if it isn't there.
+    /// Print the directory of an apt repository with these packages and their dependencies; creates it if necessary.
     Repository {
         #[arg(required = true)]
         packages: Vec<String>,
     },
-    /// Print the process of each host whose end is the end of the host.
+    /// Print for each host the process that the host ends with.
     Pids,
-    /// Print where a host's root is seen from here.
+    /// Print the path at which this machine sees a host's root.
     Root { number: usize },
     /// Print a host's address.
     Ip { number: usize },
-    /// Give a host a new host key.
+    /// Replace a host's key.
     Rekey { number: usize },
-    /// Print how often each host's SSH server has let somebody in.
+    /// Print the number of accepted logins of each host.
     Logins,
-    /// Print what a host's SSH server has logged.
+    /// Print the log of a host's SSH server.
     Log { number: usize },
     /// Print a roster of all hosts.
     Roster {
-        /// deploy (sudo with a password), ops (sudo without), nosudo.
+        /// The user to log in as: root, deploy (sudo with a password), ops (sudo without), nosudo.
         #[arg(long, default_value = "root")]
         user: String,
     },
@@ -75,32 +75,32 @@ enum TestbedCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<String>,
     },
-    /// Without root: SSH servers on loopback, until stdin ends. A line `stop 3` there ends one of them.
+    /// Run SSH servers on loopback, without root, until stdin ends. A line `stop 3` stops one of them.
     Loopback {
         count: usize,
-        /// Written when all are up.
+        /// The file for the roster, written when all servers are up.
         #[arg(long, value_name = "FILE")]
         roster: PathBuf,
     },
-    /// End the hosts of all beds and delete all that is kept: base roots, keys.
+    /// Stop the hosts of all beds and delete everything kept: base roots, keys.
     Clean,
-    /// List what can be odd about a host.
+    /// List the quirks that a host can have.
     Quirks,
 }
 
 #[derive(clap::Args)]
 struct Up {
     count: usize,
-    /// busybox, debian or systemd.
+    /// The kind of the hosts: busybox, debian or systemd.
     #[arg(long, default_value = "debian")]
     kind: String,
-    /// A Debian package that their roots have beyond the base's; can be repeated.
+    /// A further Debian package for their roots; can be repeated.
     #[arg(long = "package", value_name = "NAME")]
     packages: Vec<String>,
-    /// A directory of this machine that they see, read-only: FROM:AT; can be repeated.
+    /// A directory of this machine that they see read-only: FROM:AT; can be repeated.
     #[arg(long = "mount", value_name = "FROM:AT")]
     mounts: Vec<String>,
-    /// What is odd about them all (see `quirks`); can be repeated.
+    /// A quirk of all the hosts (see `quirks`); can be repeated.
     #[arg(long = "quirk")]
     quirks: Vec<String>,
     /// Also write a roster with this user to a file.
@@ -211,7 +211,7 @@ fn start(name: &str, up: &Up) -> Result<(), Error> {
     });
     let (quirks, mounts) = (quirks.collect::<Result<_, _>>()?, mounts.collect::<Result<_, Error>>()?);
     let spec = Spec { kind, quirks, behind: None, packages: up.packages.clone(), mounts };
-    // What takes a minute the first time is no part of the measurement.
+    // The base roots may take a minute the first time, which is not part of the measurement.
     prepare_base(kind)?;
     if !up.packages.is_empty() {
         prepare_extra(kind, &up.packages)?;
@@ -237,7 +237,7 @@ fn loopback(count: usize, roster: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whole or not at all: somebody may be waiting for it.
+/// Writes the roster atomically: somebody may be waiting for it.
 fn write_roster(path: &Path, entries: &[TestbedEntry]) -> Result<(), Error> {
     let temporary = path.with_extension("new");
     let written = std::fs::write(&temporary, roster(entries)).and_then(|()| std::fs::rename(&temporary, path));
@@ -254,7 +254,7 @@ fn entries(bed: &Bed, user: &str) -> Result<Vec<TestbedEntry>, Error> {
     Ok(bed.entries()?.into_iter().map(as_user).collect())
 }
 
-/// Becomes the command; comes back only when it can't be started.
+/// Replaces this process by the command; returns only if the command can't be started.
 fn replace(command: &mut Command) -> Result<(), Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     Err(Error::Start { program, source: command.exec() })

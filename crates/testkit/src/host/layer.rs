@@ -1,4 +1,4 @@
-//! The files in which one host differs from its base root: a directory that is laid over it.
+//! The files of one host that differ from its base root: a directory that is mounted over it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,13 +15,12 @@ pub(crate) struct Layer<'a> {
     pub hostname: &'a str,
     pub address: &'a str,
     pub host_key: &'a SshKeyPair,
-    /// Whose owner may log in.
+    /// The key that may log in.
     pub user_key: &'a SshKeyPair,
     pub authority: &'a SshKeyPair,
 }
 
-/// Units that have nothing to do in a namespace, or would fail there; and what runs by the clock, which would hold
-/// apt's lock or change files in the middle of somebody's test.
+/// Units that are useless or fail in a namespace, and timers that would hold apt's lock or change files during a test.
 const MASKED_UNITS: &[&str] = &[
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
@@ -40,7 +39,7 @@ const MASKED_UNITS: &[&str] = &[
     "systemd-udevd.service",
 ];
 
-/// Writes the host's files below `root`, and its first shell lines to `setup` and `start` beside it.
+/// Writes the host's files below `root`, and the first shell lines of the host to `setup` and `start` beside it.
 pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
     let spec = layer.spec;
     put(root, "etc/hostname", &format!("{}\n", layer.hostname), 0o644)?;
@@ -59,7 +58,7 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
             )?;
         }
         HostKind::Debian | HostKind::Systemd => {
-            // Nothing of them can be reached: a test that wants a repository brings one.
+            // The mirrors can't be reached from the host: a test that needs a repository adds one.
             put(root, "etc/apt/sources.list", "", 0o644)?;
             put(root, "etc/ssh/sshd_config", &server::sshd_config(spec), 0o644)?;
             for user in ["root", "deploy", "ops", "nosudo"] {
@@ -96,7 +95,7 @@ pub(crate) fn write(layer: &Layer<'_>, root: &Path) -> Result<(), Error> {
     put(directory, "start", server::start(spec), 0o644)
 }
 
-/// One word for the shell.
+/// Quotes a text as one word for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

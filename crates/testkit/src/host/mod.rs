@@ -1,4 +1,4 @@
-//! What a throw-away host is made of.
+//! The files and processes that make up a throw-away host.
 
 mod layer;
 mod quirk;
@@ -9,8 +9,8 @@ pub(crate) use layer::{Layer, write as write_layer};
 pub use quirk::Quirk;
 pub use spec::{HostKind, Mount, Spec};
 
-/// Makes the root of a host and becomes its first process.
+/// Builds the root of a host and becomes its first process.
 pub(crate) const INIT: &str = include_str!("init.sh");
 
-/// Starts a host again when it restarts.
+/// Starts a host again after it restarts.
 pub(crate) const POWER: &str = include_str!("power.sh");

@@ -1,4 +1,4 @@
-//! [`Quirk`]: what can be odd about a host, as found in the wild.
+//! [`Quirk`]: an oddity of a host, as found in the wild.
 
 /// One oddity. Several can be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -72,7 +72,7 @@ impl Quirk {
         }
     }
 
-    /// Lines for `sshd_config`, instead of the usual ones of the same names.
+    /// Lines for `sshd_config`, which replace the usual ones with the same keywords.
     pub(crate) fn sshd_config(self) -> &'static str {
         match self {
             Quirk::FewStartups => "MaxStartups 5\n",
@@ -88,7 +88,7 @@ impl Quirk {
         }
     }
 
-    /// Shell lines for [`INIT`](super::INIT), run in the new root before it's entered.
+    /// Shell lines for [`INIT`](super::INIT), which runs them in the new root before it enters it.
     pub(crate) fn setup(self) -> &'static str {
         match self {
             Quirk::FullDisk => "for place in root home tmp var/tmp dev/shm run; do fill $place; done",
@@ -99,7 +99,7 @@ impl Quirk {
         }
     }
 
-    /// Files that it puts onto the host.
+    /// Files that the quirk adds to the host.
     pub(crate) fn files(self) -> Vec<(&'static str, &'static str)> {
         const NOISE: &str = "echo 'Welcome to the machine'\necho 'Unauthorised use is forbidden' >&2\n";
         match self {

@@ -2,7 +2,7 @@
 
 use crate::host::{HostKind, Quirk, Spec};
 
-/// Keys lie outside the home directories, so that a host without them still lets one in.
+/// Keys are outside of the home directories, so that a host without home directories still accepts logins.
 const USUAL: &str = "\
 HostKey /etc/ssh/host_key
 ListenAddress 0.0.0.0
@@ -19,16 +19,16 @@ Subsystem sftp internal-sftp
 
 pub(super) fn sshd_config(spec: &Spec) -> String {
     let odd: String = spec.quirks.iter().map(|quirk| quirk.sshd_config()).collect();
-    // sshd takes the first of two settings, but for `MaxStartups` the last: so there is never a second one.
+    // sshd uses the first of two settings, but the last `MaxStartups`; so each keyword is written only once.
     let keyword = |line: &str| line.split(' ').next().map(str::to_owned);
     let usual = USUAL.lines().filter(|line| !odd.lines().any(|set| keyword(set) == keyword(line)));
     usual.fold(odd.clone(), |config, line| config + line + "\n")
 }
 
-/// What the host's first process becomes.
+/// The command that the host's first process execs.
 pub(super) fn start(spec: &Spec) -> &'static str {
     if spec.has(Quirk::Silent) {
-        // Each connection gets a process that holds it and never says a word.
+        // Each connection gets a process that keeps it open and sends nothing.
         return "/usr/bin/systemd-socket-activate --accept --listen=22 /bin/sleep infinity";
     }
     match spec.kind {

@@ -4,22 +4,22 @@ use std::path::PathBuf;
 
 use crate::host::Quirk;
 
-/// One host: its kind and what is odd about it.
+/// The specification of one host: its kind and its quirks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Spec {
     pub kind: HostKind,
     pub quirks: Vec<Quirk>,
-    /// The number of the host through which alone it can be reached.
+    /// The number of the jump host, if the host can be reached only through one.
     pub behind: Option<usize>,
-    /// Debian packages that its root has beyond the base's.
+    /// Further Debian packages for its root.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Directories of this machine that it sees, read-only.
+    /// Directories of this machine that the host sees read-only.
     #[serde(default)]
     pub mounts: Vec<Mount>,
 }
 
-/// A directory of this machine, and where a host sees it.
+/// A directory of this machine, and the path at which a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Mount {
     pub from: PathBuf,
@@ -51,14 +51,14 @@ impl Spec {
         self
     }
 
-    /// With further packages in its root, installed once and kept for all later hosts with the same ones.
+    /// Adds packages to the root. They are installed once and kept for later hosts with the same packages.
     #[must_use]
     pub fn with_packages<I: Into<String>>(mut self, packages: impl IntoIterator<Item = I>) -> Spec {
         self.packages.extend(packages.into_iter().map(Into::into));
         self
     }
 
-    /// With a directory of this machine at a place of its own, read-only.
+    /// Mounts a directory of this machine read-only at `at`.
     #[must_use]
     pub fn with_mount(mut self, from: impl Into<PathBuf>, at: impl Into<String>) -> Spec {
         self.mounts.push(Mount { from: from.into(), at: at.into() });
@@ -70,10 +70,10 @@ impl Spec {
     }
 }
 
-/// What a host's root and first process are.
+/// The kind of a host's root and first process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum HostKind {
-    /// A static busybox and dropbear, nothing else; only root.
+    /// A static busybox and dropbear, nothing else; root is the only user.
     Busybox,
     /// Debian with OpenSSH's server as its first process.
     #[default]

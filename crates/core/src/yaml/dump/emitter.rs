@@ -1,12 +1,13 @@
 //! [`Emitter`]: writes YAML byte for byte as libyaml does.
 //!
-//! The caller walks its own data and says where collections begin and end, so that values of any type have one writer.
+//! The caller walks its own data and reports where collections begin and end, so that one writer serves values of any
+//! type.
 
 use std::borrow::Cow;
 
 use super::scalar::{Analysis, escaped, is_break, must_escape};
 
-/// The longest key that stands before its colon; a longer one follows a question mark.
+/// The longest key that can be written before its colon; a longer one needs a question mark.
 const KEY_LENGTH: usize = 128;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,7 @@ pub struct EmitterOptions {
     /// Lines are folded at the first space after this column.
     pub width: usize,
     pub indent: usize,
-    /// Writes letters outside of ASCII as they are.
+    /// Whether letters outside of ASCII are written unescaped.
     pub unicode: bool,
 }
 
@@ -22,12 +23,12 @@ pub struct EmitterOptions {
 pub struct ScalarText<'t> {
     pub text: Cow<'t, str>,
     pub tag: Option<&'static str>,
-    /// It means the same without quotes.
+    /// Whether the text means the same without quotes.
     pub plain: bool,
 }
 
 impl ScalarText<'_> {
-    /// Whether it can stand before a colon without a question mark.
+    /// Whether the scalar can be a key without a question mark.
     pub fn is_simple_key(&self, unicode: bool) -> bool {
         self.text.len() + self.tag.map_or(0, str::len) <= KEY_LENGTH && !Analysis::of(&self.text, unicode).multiline
     }
@@ -39,11 +40,11 @@ pub struct Emitter {
     column: usize,
     /// `None` until the first collection begins.
     indent: Option<usize>,
-    /// How many flow collections are open.
+    /// The number of open flow collections.
     flow: usize,
-    /// The last letter was white space, or the next one may follow directly.
+    /// Whether the last character was white space, or the next one needs none before it.
     whitespace: bool,
-    /// The line has only indentation and indicators so far.
+    /// Whether the line has only indentation and indicators so far.
     indention: bool,
 }
 
@@ -58,7 +59,7 @@ impl Emitter {
         Emitter { options, out: String::new(), column: 0, indent: None, flow: 0, whitespace: true, indention: true }
     }
 
-    /// How much is written.
+    /// The number of bytes written.
     pub fn len(&self) -> usize {
         self.out.len()
     }
@@ -67,18 +68,18 @@ impl Emitter {
         self.out.is_empty()
     }
 
-    /// The text; its last line may have no end.
+    /// Returns the text; its last line may lack a newline.
     pub fn finish(self) -> String {
         self.out
     }
 
-    /// Whether a flow collection is open: then all that is inside is in flow style too.
+    /// Whether a flow collection is open, so that everything inside is in flow style.
     pub fn in_flow(&self) -> bool {
         self.flow > 0
     }
 
     pub fn begin_sequence(&mut self, is_flow: bool, in_mapping: bool) -> Collection {
-        // A block list in a map is not indented further.
+        // A block list in a map isn't indented further.
         let indentless = in_mapping && !self.indention;
         self.begin("[", is_flow, !is_flow && indentless)
     }
@@ -103,7 +104,7 @@ impl Emitter {
         }
     }
 
-    /// A key follows; `simple` says whether it can stand before its colon.
+    /// Starts a key; `simple` says whether it needs no question mark.
     pub fn key(&mut self, collection: &Collection, index: usize, simple: bool) {
         self.separate(collection, index);
         if !simple {
@@ -111,7 +112,7 @@ impl Emitter {
         }
     }
 
-    /// The key's value follows.
+    /// Starts the key's value.
     pub fn value(&mut self, collection: &Collection, simple: bool) {
         if simple {
             return self.indicator(":", false, false, false);
@@ -150,7 +151,7 @@ impl Emitter {
         }
     }
 
-    /// An anchor, an alias, a tag or `---`.
+    /// Writes an anchor, an alias, a tag or `---`.
     pub fn mark(&mut self, text: &str) {
         self.indicator(text, true, false, false);
     }
@@ -207,7 +208,8 @@ impl Emitter {
         self.indicator("'", false, false, false);
     }
 
-    /// Writes a text that may be folded at single spaces, and whose line breaks are doubled. True if it ends with one.
+    /// Writes text that may be folded at single spaces, with its line breaks doubled. Returns whether it ends with a
+    /// break.
     fn folded(
         &mut self,
         text: &str,
@@ -298,7 +300,7 @@ impl Emitter {
         self.indention = true;
     }
 
-    /// Indents what follows, and returns the indent to go back to.
+    /// Indents what follows; returns the previous indent.
     fn deepen(&mut self, is_flow: bool, indentless: bool) -> Option<usize> {
         let before = self.indent;
         self.indent = Some(match before {

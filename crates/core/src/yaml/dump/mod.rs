@@ -1,6 +1,6 @@
 //! Writes YAML byte for byte as PyYAML with libyaml does, for users' files.
 //!
-//! [`emit`](super::emit) is for people to read; this is for templates, whose output is compared.
+//! [`emit`](super::emit) writes for readers; this module writes for templates, whose output is compared.
 
 mod emitter;
 pub mod scalar;
@@ -12,18 +12,18 @@ use crate::value::{Map, Value};
 
 pub use emitter::{Collection, Emitter, EmitterOptions, ScalarText};
 
-/// PyYAML's options.
+/// The options of PyYAML's dump.
 #[derive(Clone, Copy, Debug)]
 pub struct DumpOptions {
-    /// `[a, b]` on one line: always, never, or where nothing but scalars is inside (`None`).
+    /// Whether to write `[a, b]` on one line: always, never, or for collections that contain only scalars (`None`).
     pub flow: Option<bool>,
     pub sort_keys: bool,
     /// Lines are folded at the first space after this column.
     pub width: usize,
     pub indent: usize,
-    /// Writes letters outside of ASCII as they are.
+    /// Whether letters outside of ASCII are written unescaped.
     pub unicode: bool,
-    /// Begins with `---`.
+    /// Whether to start with `---`.
     pub explicit_start: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for DumpOptions {
     }
 }
 
-/// Ends with a newline; the `...` that PyYAML puts behind a lone scalar is left out.
+/// Writes a value, with a final newline; PyYAML's `...` after a lone scalar is omitted.
 pub fn dump(value: &Value, options: DumpOptions) -> String {
     let DumpOptions { width, indent, unicode, .. } = options;
     let mut dumper = Dumper { emitter: Emitter::new(EmitterOptions { width, indent, unicode }), options };
@@ -99,7 +99,7 @@ impl Dumper {
         self.emitter.in_flow() || is_empty || self.options.flow.unwrap_or(only_scalars)
     }
 
-    /// Sorted if Python could sort them.
+    /// The entries, sorted if Python could sort them.
     fn entries<'a>(&self, map: &'a Map) -> Vec<(&'a Value, &'a Value)> {
         let mut entries: Vec<(&Value, &Value)> = map.iter().collect();
         let mut sortable = true;
@@ -124,7 +124,7 @@ fn scalar_text(scalar: &Value) -> ScalarText<'_> {
     ScalarText { text, tag: None, plain }
 }
 
-/// Keys that can stand before a colon without a question mark.
+/// Whether a key can be written before a colon without a question mark.
 fn is_simple(key: &Value, unicode: bool) -> bool {
     match key {
         Value::List(items) => items.is_empty(),
@@ -133,7 +133,7 @@ fn is_simple(key: &Value, unicode: bool) -> bool {
     }
 }
 
-/// As Python compares; None if it can't.
+/// Compares keys like Python; `None` if Python can't compare them.
 fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     let number = |value: &Value| match value {
         Value::Bool(flag) => Some(f64::from(*flag)),

@@ -1,10 +1,10 @@
-//! A scalar's text, and the YAML styles that it can be written in.
+//! The text of a scalar, and the YAML styles in which it can be written.
 
 use std::borrow::Cow;
 
 use crate::value::Value;
 
-/// A scalar's text, and whether it means the same when it stands without quotes.
+/// A scalar's text, and whether it means the same without quotes.
 pub fn represent(value: &Value) -> (Cow<'_, str>, bool) {
     match value {
         Value::String(text) => (Cow::Borrowed(text), is_string(text)),
@@ -16,14 +16,14 @@ pub fn represent(value: &Value) -> (Cow<'_, str>, bool) {
         }
         Value::Float(_) => {
             let text = value.to_string();
-            // `1e+16` would be a text to YAML.
+            // YAML reads `1e+16` as text.
             (Cow::Owned(if text.contains('.') { text } else { text.replacen('e', ".0e", 1) }), true)
         }
         other => (Cow::Owned(other.to_string()), true),
     }
 }
 
-/// Which styles a text can be written in.
+/// The styles in which a text can be written.
 pub struct Analysis {
     pub multiline: bool,
     pub flow_plain: bool,
@@ -86,7 +86,7 @@ pub fn is_break(letter: char) -> bool {
     matches!(letter, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// As libyaml sees it: nothing beyond the first plane is.
+/// Whether libyaml considers the character printable; characters beyond the first plane aren't.
 fn is_printable(letter: char) -> bool {
     matches!(letter, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && letter != '\u{feff}'
 }
@@ -95,7 +95,7 @@ pub fn must_escape(letter: char, unicode: bool) -> bool {
     !is_printable(letter) || (!unicode && !letter.is_ascii()) || is_break(letter) || matches!(letter, '"' | '\\')
 }
 
-/// Between double quotes, with the quotes; letters outside of ASCII as they are if `unicode` says so.
+/// Writes a text in double quotes; `unicode` leaves letters outside of ASCII unescaped.
 pub fn double_quoted(text: &str, unicode: bool) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
@@ -136,7 +136,7 @@ pub fn escaped(letter: char) -> String {
     format!("\\{short}")
 }
 
-/// Whether a plain scalar is a string by the rules of YAML 1.1, which PyYAML quotes by.
+/// Whether a plain scalar is a string by the rules of YAML 1.1, by which PyYAML decides on quotes.
 pub fn is_string(text: &str) -> bool {
     let Some(first) = text.bytes().next() else { return false };
     match first {
@@ -186,7 +186,7 @@ fn is_integer(text: &str) -> bool {
         && parts.all(is_sixtieth)
 }
 
-/// A part of `12:30:45`.
+/// Whether the text is a part of a number such as `12:30:45`.
 fn is_sixtieth(part: &str) -> bool {
     matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'])
 }
@@ -212,7 +212,7 @@ fn is_float(text: &str) -> bool {
         exponent.starts_with(['-', '+']) && exponent.len() > 1 && exponent[1..].bytes().all(number)
     });
     let whole_fits = match whole {
-        // PyYAML takes a sign only before a digit.
+        // PyYAML allows a sign only before a digit.
         "" => text.starts_with('.') && fraction.starts_with(|letter: char| letter.is_ascii_digit() || letter == '_'),
         whole => whole.starts_with(|letter: char| letter.is_ascii_digit()) && all(whole, number),
     };
@@ -231,7 +231,7 @@ fn is_timestamp(text: &str) -> bool {
     long_timestamp(&text[5..]).is_some()
 }
 
-/// Parses the part after the year of `2001-12-14t21:59:43.10-05:00`; `None` if it is no timestamp.
+/// Parses the part after the year of `2001-12-14t21:59:43.10-05:00`; `None` if it isn't a timestamp.
 fn long_timestamp(text: &str) -> Option<()> {
     fn number(text: &str, shortest: usize, longest: usize) -> Option<&str> {
         let length = text.bytes().take_while(u8::is_ascii_digit).count().min(longest);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills in what Salt makes of the target cases beside this file.
+"""Records real Salt's results for the target cases beside this file.
 
 Needs Salt (`pip install salt`); run it after adding cases. A case whose "differs" says why we
 do otherwise keeps its "matches"; Salt's answer goes to "salt".

@@ -67,7 +67,7 @@ impl QueryEvaluator<'_, '_> {
         })
     }
 
-    /// Nulls are left out.
+    /// Evaluates `each` on the items and drops null results.
     fn project(&self, items: Vec<Value>, condition: Option<&Node>, each: &Node) -> Result<Value> {
         let mut found = Vec::new();
         for item in items {
@@ -89,7 +89,7 @@ pub(super) fn is_list(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Tuple(_))
 }
 
-/// Numbers are always true, unlike in Python.
+/// The truth of a value; unlike in Python, numbers are always true.
 fn holds(value: &Value) -> bool {
     match value {
         Value::None | Value::Bool(false) => false,
@@ -105,7 +105,7 @@ pub(super) fn is_number(value: &Value) -> bool {
 }
 
 fn compare(sign: &str, left: &Value, right: &Value) -> Result<Value> {
-    // A boolean is no number here.
+    // A boolean isn't a number here.
     let same_kind = matches!(left, Value::Bool(_)) == matches!(right, Value::Bool(_));
     let comparison = match sign {
         "==" => return Ok((same_kind && left.equals(right)?).into()),

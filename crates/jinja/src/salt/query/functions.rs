@@ -1,4 +1,4 @@
-//! The functions of queries.
+//! The functions that queries can call.
 
 use super::evaluate::{QueryEvaluator, is_list, is_number};
 use super::parser::QueryNode as Node;
@@ -8,7 +8,7 @@ use crate::salt::json_text::{DumpsOptions, dumps};
 use crate::value::{Comparison, Dict, Value};
 use rocksalt_core::sort::sort_by;
 
-/// What a function does with its arguments, and how many of them it takes (at least, at most).
+/// A function of the query language. [`FUNCTIONS`] gives its least and its largest number of arguments.
 type QueryFunction = fn(&QueryEvaluator<'_, '_>, &[Value], &[Node]) -> Result<Value>;
 
 const FUNCTIONS: &[(&str, usize, usize, QueryFunction)] = &[

@@ -6,20 +6,20 @@ use crate::value::Value;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum QueryToken {
     Name(String),
-    /// A name in double quotes, which can't be a function's.
+    /// A name in double quotes, which can't be a function's name.
     Quoted(String),
     Number(i64),
     Sign(&'static str),
     End,
 }
 
-/// The longest first.
+/// Longer operators come first.
 const SIGNS: [&str; 24] = [
     "[?", "[]", "||", "&&", "!=", "==", "<=", ">=", ".", "*", "[", "]", "(", ")", "{", "}", ",", ":", "@", "&", "|",
     "!", "<", ">",
 ];
 
-/// Tokens, each with its place in the text; values of literals are beside, by the token's number.
+/// Tokens with their positions in the text; literals are stored separately, by the token's index.
 pub(super) struct QueryTokens {
     pub tokens: Vec<(QueryToken, usize)>,
     pub literals: Vec<Option<Value>>,
@@ -75,7 +75,7 @@ pub(super) fn tokens(text: &str) -> Result<QueryTokens> {
     Ok(found)
 }
 
-/// What is between two quotes; one after a backslash doesn't count.
+/// The text up to the closing quote; a quote after a backslash doesn't close it.
 fn enclosed(text: &str, quote: char) -> Option<&str> {
     let mut escaped = false;
     for (index, c) in text.char_indices().skip(1) {

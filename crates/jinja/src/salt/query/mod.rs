@@ -1,4 +1,4 @@
-//! The filter `json_query`: JMESPath, the query language for JSON.
+//! The filter `json_query`: JMESPath, a query language for JSON.
 
 mod evaluate;
 mod functions;

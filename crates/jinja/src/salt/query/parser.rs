@@ -10,18 +10,18 @@ pub(super) enum QueryNode {
     Literal(Value),
     Index(i64),
     Slice([Option<i64>; 3]),
-    /// The second one on what the first one gives: `a.b`, `a[0]`, `a | b`.
+    /// Applies the second query to the result of the first: `a.b`, `a[0]`, `a | b`.
     Then(Box<QueryNode>, Box<QueryNode>),
     Or(Box<QueryNode>, Box<QueryNode>),
     And(Box<QueryNode>, Box<QueryNode>),
     Not(Box<QueryNode>),
     Compare(&'static str, Box<QueryNode>, Box<QueryNode>),
     Flatten(Box<QueryNode>),
-    /// The second one on every item of the first.
+    /// Applies the second query to every item of the first.
     Items(Box<QueryNode>, Box<QueryNode>),
-    /// The same on every value of a dict.
+    /// Applies the second query to every value of a dict.
     Values(Box<QueryNode>, Box<QueryNode>),
-    /// The same on the items that the condition holds for.
+    /// Applies the third query to the items of the first for which the second is true.
     Filter(Box<QueryNode>, Box<QueryNode>, Box<QueryNode>),
     List(Vec<QueryNode>),
     Dict(Vec<(String, QueryNode)>),
@@ -31,7 +31,7 @@ pub(super) enum QueryNode {
 }
 
 const MAX_DEPTH: usize = 60;
-/// What binds less ends a projection.
+/// Tokens that bind less tightly end a projection.
 const PROJECTION_STOP: u8 = 10;
 
 pub(super) fn parse(text: &str) -> Result<QueryNode> {
@@ -114,7 +114,7 @@ impl QueryParser<'_> {
             return Err(self.fail("the query nests too deeply"));
         }
         let mut left = self.start()?;
-        // A long chain is a deep tree as well.
+        // A long chain makes a deep tree.
         let mut links = 0;
         while power < self.power() {
             links += 1;
@@ -218,7 +218,7 @@ impl QueryParser<'_> {
         })
     }
 
-    /// `0]`, `1:]`, `::2]`
+    /// Parses `0]`, `1:]` or `::2]`.
     fn index(&mut self, left: QueryNode) -> Result<QueryNode> {
         if matches!(self.current(), QueryToken::Number(_)) && !self.next_is(":") {
             let QueryToken::Number(number) = *self.current() else { return Err(self.fail("a number is missing")) };
@@ -253,7 +253,7 @@ impl QueryParser<'_> {
         Ok(QueryNode::Filter(Box::new(left), Box::new(condition), Box::new(right)))
     }
 
-    /// What is done with each item.
+    /// Parses what a projection does with each item.
     fn projected(&mut self, power: u8) -> Result<QueryNode> {
         if self.power() < PROJECTION_STOP {
             Ok(QueryNode::Identity)
