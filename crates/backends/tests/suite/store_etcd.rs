@@ -1,4 +1,4 @@
-//! The store in a real etcd, and all that happens to one: broken lines, dead members, lost leaders, compaction.
+//! The store in a real etcd, under faults: broken connections, dead members, lost leaders, compaction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn put(key: &str) -> Transaction {
     Transaction::default().put(key, key)
 }
 
-/// Two parts of one etcd don't see each other, and both pass the suite.
+/// Two prefixes in one etcd don't see each other, and both pass the suite.
 #[tokio::test(flavor = "multi_thread")]
 async fn conformance() {
     let Some(cluster) = Cluster::start() else { return };
@@ -34,7 +34,7 @@ async fn conformance() {
     assert_eq!(heard(&mut watch, revision).await, [(revision, vec!["b".to_owned()])]);
 }
 
-/// All that needs a cluster to be hurt, one after the other, with one cluster.
+/// All faults that affect a cluster, one after the other, on one cluster.
 #[tokio::test(flavor = "multi_thread")]
 async fn faults() {
     let Some(mut cluster) = Cluster::start() else { return };
@@ -97,7 +97,7 @@ async fn a_dead_member_is_passed_over(cluster: &Cluster) {
     next(&mut watch).await;
     assert!(!lease.is_lost());
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    // Now the one that is used hangs, too, and the first one is still dead.
+    // Now the current member hangs too, and the first one is still dead.
     silent.set(Mode::Open);
     let begun = Instant::now();
     for index in 0..20 {
@@ -117,13 +117,13 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
         let store = Arc::clone(&store);
         tokio::spawn(async move { store.commit(put("lost/a").if_absent("lost/a")).await })
     };
-    // It is done, and its author doesn't know.
+    // The commit was made, but its sender doesn't know.
     let WatchEvent::Changes { revision, .. } = next(&mut watch).await else { panic!("a gap") };
     assert!(!committing.is_finished());
     proxy.set(Mode::Open);
     proxy.cut();
     assert_eq!(committing.await.expect("no panic").expect("found out"), Committed::Done(revision));
-    // Not done at all, as nothing arrived: it is done then.
+    // The request did not arrive, so it was not made: the retry makes it.
     proxy.set(Mode::Silent);
     let committing = {
         let store = Arc::clone(&store);
@@ -133,7 +133,7 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
     proxy.set(Mode::Open);
     proxy.cut();
     assert!(matches!(committing.await.expect("no panic"), Ok(Committed::Done(later)) if later > revision));
-    // Nobody can be asked for too long: that is said.
+    // No response within the time limit: the outcome is reported as unknown.
     proxy.set(Mode::Deaf);
     let hasty = Settings { time_limit: Some(Duration::from_secs(2)), ..cluster.settings(&[proxy.port]) };
     proxy.set(Mode::Open);
@@ -143,7 +143,7 @@ async fn an_answer_that_is_lost_is_found_out(cluster: &Cluster) {
     let error = store.commit(put("lost/c")).await.expect_err("no answer");
     assert!(matches!(error, Error::OutcomeUnknown { .. }), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
-    // Nobody was reached: that nothing was done is known.
+    // No member was reached, so it is certain that nothing was done.
     proxy.set(Mode::Closed);
     proxy.cut();
     let error = store.commit(put("lost/d")).await.expect_err("nobody there");
@@ -224,7 +224,7 @@ async fn a_watch_goes_on_over_a_broken_stream(cluster: &Cluster) {
     assert_eq!(heard(&mut watch, last).await, made);
 }
 
-/// Nothing breaks and nothing comes: only missing signs of life tell.
+/// The connection neither breaks nor delivers: only missing keep-alives show the fault.
 async fn a_watch_leaves_a_line_that_hangs(cluster: &Cluster) {
     let direct = cluster.store().await;
     let proxy = Proxy::start(cluster.port(0)).await;
@@ -248,7 +248,7 @@ async fn a_watch_goes_on_over_a_compaction(cluster: &Cluster) {
     let mut watch = store.watch("away/", start).await.expect("a watch");
     let first = done(&*direct, put("away/b")).await;
     assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == first));
-    // It is away, and what happens meanwhile is thrown away.
+    // The connection is closed, and what happens meanwhile is compacted.
     proxy.set(Mode::Closed);
     proxy.cut();
     for _ in 0..5 {
@@ -264,7 +264,7 @@ async fn a_watch_goes_on_over_a_compaction(cluster: &Cluster) {
     assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == more));
 }
 
-/// As after a restore from a backup (docs/faults.md#f19): its revisions begin lower, and mean something else.
+/// As after a restore from a backup (docs/faults.md#f19): the revisions are lower, and have another meaning.
 async fn a_watch_notices_that_the_cluster_is_another(cluster: &Cluster) {
     let proxy = Proxy::start(cluster.port(0)).await;
     let store = open("etcd", &cluster.settings(&[proxy.port])).await.expect("opens");
@@ -277,7 +277,7 @@ async fn a_watch_notices_that_the_cluster_is_another(cluster: &Cluster) {
     assert!(restored < first);
     proxy.lead_to(other.port(0));
     assert_eq!(next(&mut watch).await, WatchEvent::Gap { revision: restored });
-    // Writing goes on as well, though what we knew of our marker is no longer true.
+    // Commits work too, although the known revision of the marker is no longer true.
     let second = done(&*store, put("another/d")).await;
     assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == second));
     assert!(second < first);
@@ -292,7 +292,7 @@ async fn a_full_etcd(cluster: &Cluster) {
         if refused == 20 {
             break;
         }
-        // etcd looks at its size every tenth of a second.
+        // etcd checks its size every tenth of a second.
         tokio::time::sleep(Duration::from_millis(10)).await;
         let key = format!("full/{index:03}");
         match store.commit(Transaction::default().put(&key, vec![1; 100_000])).await {
@@ -308,11 +308,11 @@ async fn a_full_etcd(cluster: &Cluster) {
         }
     }
     assert!(refused == 20 && stored.len() > 5, "{refused} refused, {} stored", stored.len());
-    // What was said to be stored is, and nothing else.
+    // Exactly the acknowledged commits are stored.
     let keys = store.range(&KeyRange::prefix("full/").keys_only()).await.expect("a range").pairs;
     assert_eq!(keys.iter().map(|pair| &pair.key).collect::<Vec<_>>(), stored.iter().collect::<Vec<_>>());
-    // Deleting works; then somebody has to look after it, and all goes on.
-    // The last one apart: what happened before its end is compacted, and that is where the others are.
+    // Deleting works; after the repair everything works again.
+    // The last key is deleted separately: compacting at its revision covers the deletion of the others.
     let (last, others) = stored.split_last().expect("some");
     for part in others.chunks(100) {
         done(&*store, part.iter().fold(Transaction::default(), |all, key| all.delete(key))).await;
@@ -320,7 +320,7 @@ async fn a_full_etcd(cluster: &Cluster) {
     let revision = done(&*store, Transaction::default().delete(last)).await;
     assert!(store.range(&KeyRange::prefix("full/")).await.expect("a range").pairs.is_empty());
     store.compact(revision).await.expect("compacted");
-    // What is compacted is gone after a moment only, which is longer on a machine that has much to do.
+    // etcd frees compacted data with a delay, which is longer on a busy machine.
     let begun = Instant::now();
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -340,7 +340,7 @@ async fn a_lease_that_cannot_be_kept_alive_is_lost(cluster: &Cluster) {
     let mut lease = store.lease(ttl).await.expect("a lease");
     let put = done(&*store, Transaction::default().put_with_lease("kept/a", "x", &lease)).await;
     let mut watch = direct.watch("kept/", put).await.expect("a watch");
-    // Short faults don't matter.
+    // Short faults have no effect.
     for _ in 0..8 {
         tokio::time::sleep(Duration::from_millis(500)).await;
         proxy.cut();
@@ -375,7 +375,7 @@ async fn a_leader_that_is_killed(cluster: &mut Cluster) {
         };
         tokio::time::sleep(Duration::from_millis(100)).await;
         cluster.kill(leader);
-        // No request fails: `scribble` wants all to be done.
+        // No request fails: `scribble` requires all commits to succeed.
         made.extend(writing.await.expect("no panic"));
         cluster.start_member(leader);
         cluster.leader();
@@ -412,7 +412,7 @@ async fn two_of_three_stopped(cluster: &Cluster) {
     let after = after_a_while(&*store, "quorum/after").await;
     let told = told_up_to(&mut watch, after).await;
     let stored = store.range(&KeyRange::prefix("quorum/").keys_only()).await.expect("a range").pairs;
-    // What wasn't sure is done once or not at all, and the watch tells the same as the listing.
+    // Commits with an unknown outcome are done once or not at all, and the watch agrees with the listing.
     assert_eq!(told.len() + 1, stored.len());
     assert!(told.iter().all(|key| stored.iter().any(|pair| pair.key == *key)));
 }
@@ -437,7 +437,7 @@ async fn all_stopped_for_longer_than_a_lease(cluster: &Cluster) {
     assert!(store.get("stopped/a").await.expect("a read").is_none());
 }
 
-/// A commit once the members have found together again.
+/// Commits, once the members have a quorum again.
 async fn after_a_while(store: &dyn Store, key: &str) -> u64 {
     let begun = Instant::now();
     loop {
