@@ -1,4 +1,4 @@
-//! What the states of databases have in common: statements in their order, and the verdict if all succeed.
+//! Shared code of the database states: statements in order, and the verdict if all succeed.
 
 use rocksalt_core::{Map, Value, call::ProblemKind};
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use super::{Decision, Verdict};
 use crate::Result;
 use crate::machine::System;
 
-/// What shall be done on a server.
+/// The statements to run on a server.
 #[derive(Serialize, Deserialize)]
 pub struct SqlPlan {
     pub statements: Vec<String>,
     /// The verdict if every statement succeeds.
     pub done: Verdict,
-    /// The comment if one fails; the server's reason stands behind it.
+    /// The comment if one fails, followed by the server's reason.
     pub failed: String,
 }
 
 impl SqlPlan {
-    /// `tell` runs one statement, and returns the server's reason if it refuses.
+    /// Runs the statements. `tell` runs one, and returns the server's reason if it refuses.
     pub fn carry_out(
         self,
         machine: &dyn System,
@@ -40,19 +40,19 @@ impl SqlPlan {
         Ok(self.done)
     }
 
-    /// The decision for it; a dry run gives the changes of the real one.
+    /// The decision for this plan; a dry run reports the changes of a real run.
     pub fn decide(self, would: impl Into<String>) -> Result<Decision<SqlPlan>> {
         let verdict = Verdict { comment: would.into(), result: None, ..self.done.clone() };
         Ok(Decision::Change(self, verdict))
     }
 }
 
-/// Nothing is to be done.
+/// A decision with nothing to do.
 pub fn settled<P>(verdict: Verdict) -> Result<Decision<P>> {
     Ok(Decision::Settled(verdict))
 }
 
-/// What could not even be looked at is the step's verdict: the server's own words, and nothing before them.
+/// Turns an error while looking into the step's verdict, with the server's message unchanged.
 pub fn or_bad<P>(looked: Result<Decision<P>>) -> Result<Decision<P>> {
     match looked.map_err(crate::Error::problem) {
         Ok(decision) => Ok(decision),
@@ -69,7 +69,7 @@ pub fn text<'a>(row: &'a Map, column: &str) -> &'a str {
     row.get(column).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A text without the secrets in it: servers quote what they don't understand.
+/// Removes secrets from a text: servers quote statements that they reject.
 pub fn without(text: &str, secrets: &[&str]) -> String {
     let mut text = text.to_owned();
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {

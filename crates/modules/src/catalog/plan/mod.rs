@@ -1,6 +1,6 @@
 //! [`Plan`]: what a state will do, as data: it can be printed, hashed, stored and carried out later.
 //!
-//! A plan can contain everything that it writes and runs, passwords included: it is as secret as the pillar.
+//! A plan can contain everything that it writes and runs, including passwords: it is as secret as the pillar.
 
 mod action;
 mod apply;
@@ -20,21 +20,21 @@ use crate::{Error, Result};
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
-    /// Carried out in this order.
+    /// The actions, carried out in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     actions: Vec<Action>,
     /// The verdict if every action succeeds.
     #[serde(default)]
     pub done: Verdict,
-    /// What comes before the reason if an action fails.
+    /// The text before the reason if an action fails.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     failure: String,
     #[serde(default)]
     wording: Wording,
-    /// What the first action changes, reported if a later one fails.
+    /// The changes of the first action, reported if a later one fails.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     first_changes: Map,
-    /// What a state with an `apply` of its own needs besides.
+    /// Additional data for a state with its own `apply`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     own: Value,
 }
@@ -42,10 +42,10 @@ pub struct Plan {
 /// How a failure is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wording {
-    /// A heading, the command with all its output, and how many actions were done before it.
+    /// A heading, the command with all its output, and the number of actions done before it.
     #[default]
     Full,
-    /// A prefix and the reason on one line, as Salt's file states have it; system errors as Python prints them.
+    /// A prefix and the reason on one line, as in Salt's file states; system errors in Python's wording.
     Brief,
     /// A prefix, the command, its exit code and its output; a command that can't be started is an error of the step.
     Command,
@@ -56,12 +56,12 @@ impl Plan {
         Plan { done, ..Plan::default() }
     }
 
-    /// A plan whose failures are worded as those of Salt's file states.
+    /// A plan whose failures are reported as in Salt's file states.
     pub fn brief(done: Verdict) -> Plan {
         Plan { wording: Wording::Brief, ..Plan::new(done) }
     }
 
-    /// A plan to run one command, and how it ends.
+    /// A plan that runs one command, with the verdict of success.
     pub fn command(command: Command, done: Verdict, failure: impl Into<String>) -> Plan {
         Plan { wording: Wording::Command, ..Plan::new(done) }.then(Action::Run(command)).or(failure)
     }
@@ -97,32 +97,32 @@ impl Plan {
         self
     }
 
-    /// Runs a program, whose failure ends the plan.
+    /// Adds a program to run; its failure ends the plan.
     #[must_use]
     pub fn run<S: AsRef<str>>(self, argv: &[S]) -> Plan {
         self.then(Action::Run(super::tool::command(argv)))
     }
 
-    /// Replaces a file as a whole, and makes the directories above it.
+    /// Adds the replacement of a whole file, including its parent directories.
     #[must_use]
     pub fn write(self, path: &str, content: impl Into<Vec<u8>>) -> Plan {
         self.then(Action::write_with_parents(path, content))
     }
 
-    /// What comes before the reason if an action fails: a heading, or in a brief plan a prefix.
+    /// Sets the text before the reason if an action fails: a heading, or a prefix in a brief plan.
     #[must_use]
     pub fn or(mut self, failure: impl Into<String>) -> Plan {
         self.failure = failure.into();
         self
     }
 
-    /// The first action makes all changes of the plan: they are reported even if a later one fails.
+    /// Declares that the first action makes all changes of the plan: they are reported even if a later one fails.
     #[must_use]
     pub fn changed_by_first(self) -> Plan {
         Plan { first_changes: self.done.changes.clone(), ..self }
     }
 
-    /// The decision for this plan: a dry run reports this comment, with the changes that the run would report.
+    /// The decision for this plan. A dry run reports this comment, with the changes that the real run would report.
     pub fn announced(self, comment: impl Into<String>) -> Decision {
         let would = Verdict { changes: self.done.changes.clone(), ..Verdict::would(comment) };
         Decision::Change(self, would)
@@ -151,7 +151,7 @@ impl Action {
         Action::Write { path: path.into(), content: content.into(), mode: None, parents: true }
     }
 
-    /// A command whose failure doesn't matter, since a later action does the same in another way.
+    /// A command whose failure doesn't matter, since a later action achieves the same in another way.
     pub fn try_run(command: Command) -> Action {
         Action::TryRun { command, failure: None }
     }
