@@ -1,4 +1,4 @@
-//! `git.latest`: a repository on the target that is up to date with the remote one.
+//! `git.latest`: a repository on the target that matches the remote one.
 
 mod clone;
 mod dry;
