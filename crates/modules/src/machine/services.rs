@@ -49,7 +49,7 @@ pub trait StateRunner: Send + Sync {
     fn run(&self, request: StateRequest) -> Result<FunctionOutcome>;
 }
 
-/// The services that a [`Host`](super::Host) gets when a call begins.
+/// The services that a [`HostSystem`](super::HostSystem) gets when a call begins.
 pub struct Services {
     pub files: Arc<dyn FileTree>,
     pub pillar: Arc<dyn TargetPillar>,

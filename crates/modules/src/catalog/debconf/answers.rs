@@ -95,8 +95,7 @@ fn stanzas(machine: &dyn Probe, file: &str) -> Result<Vec<Fields>> {
     Ok(text.split("\n\n").map(fields).filter(|fields: &Fields| !fields.is_empty()).collect())
 }
 
-/// debconf encodes a line break as `\\\
-/// `.
+/// debconf writes a new line as `\n`.
 fn unescaped(value: &str) -> String {
     value.replace("\\n", "\n")
 }

@@ -195,7 +195,7 @@ impl ContainerSpec {
         Ok(())
     }
 
-    /// Identifies a configuration. It is a hash without a key, so whoever can see the label can test guesses of it.
+    /// Identifies a configuration. An unkeyed hash suffices: whoever can read the label can also read its inputs.
     pub fn fingerprint(&self) -> String {
         let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
         let pair = |(key, value): &(String, String)| Value::from(format!("{key}={value}"));

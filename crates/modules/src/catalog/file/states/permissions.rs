@@ -110,7 +110,7 @@ impl PermissionsSpec {
         mending
     }
 
-    /// As [`Wish::compare`], of a path that is there.
+    /// As [`PermissionsSpec::compare`], for an existing path.
     pub fn look(&self, machine: &dyn Probe, path: &str) -> Mending {
         let stat = if self.follow { look::found(machine, path) } else { look::itself(machine, path) };
         stat.map_or_else(Mending::default, |stat| self.compare(machine, path, &stat))

@@ -42,7 +42,7 @@ impl MysqlPlan {
     }
 }
 
-/// A state's decision, with what is odd about its arguments.
+/// A state's decision, with warnings about its arguments.
 fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision<MysqlPlan>> {
     let warned = |mut verdict: Verdict| {
         verdict.warnings.extend(server.strange.iter().cloned());
@@ -58,7 +58,7 @@ fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) 
     })
 }
 
-/// All of them write to the server, whichever it is, and need it to run as it is configured.
+/// All of them write to the server, and need it to run with its configuration.
 fn touches() -> Touches {
     let mut touches = Touches::nothing().reads(Thing::Packages).writes(Thing::Path("/var/lib/mysql".into()));
     for service in ["mariadb", "mysql", "mysqld"] {
