@@ -1,4 +1,4 @@
-// Puts the agents into the binary, each with its hash: all files of the directory that ROCKSALT_AGENTS names.
+// Embeds the agents in the binary, each with its hash: all files of the directory ROCKSALT_AGENTS.
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::{env, fs};
@@ -26,7 +26,7 @@ fn main() {
                     let _ = write!(text, "{byte:02x}");
                     text
                 });
-                // A copy of what was hashed: the file may be built anew while this runs.
+                // Embeds a copy of the hashed bytes: the file itself may be rebuilt meanwhile.
                 let copy = out.join(&name);
                 fs::write(&copy, binary).unwrap_or_else(|error| panic!("can't write {}: {error}", copy.display()));
                 let _ = write!(list, "({agent:?}, {hash:?}, include_bytes!({:?})),", copy.display().to_string());

@@ -16,7 +16,7 @@ use crate::kept_calls::{self, CallNote, CallStatus};
 use crate::language::{self, ProgressListener};
 use crate::link::AgentLink;
 
-/// More calls at once than a controller ever sends.
+/// The limit of concurrent calls; no controller sends as many.
 const MOST: usize = 256;
 
 /// How long calls may take to end after the link was lost.
@@ -133,7 +133,7 @@ impl RunningCalls {
                     Pipe::Stdout => Stream::Stdout,
                     Pipe::Stderr => Stream::Stderr,
                 };
-                // A listener that is gone must not stop the command.
+                // A listener that has gone must not stop the command.
                 let _ = stream_sender.lock().unwrap_or_else(PoisonError::into_inner).write(stream, bytes);
             }) as Sink
         });
@@ -168,7 +168,7 @@ impl RunningCalls {
             }
         }
         let (function, started) = (call.function.clone(), Instant::now());
-        // The number of the arguments only: their values may be secret.
+        // Logs only the number of arguments: their values may be secret.
         let count = call.args.len() + call.kwargs.len();
         host.log(LogLevel::Debug, "calls", format_args!("{function} starts, with {count} arguments"));
         let result = language::with_state_lock(&host, call, run_function).unwrap_or_else(|refused| refused);
@@ -188,7 +188,7 @@ impl RunningCalls {
     /// Tells the controller that the machine reboots in the middle of a run, then reboots it.
     fn reboot(&self, id: RequestId, result: Return, announced: Map, host: &Arc<HostSystem>) {
         let message = announced.get("message").and_then(Value::as_str).map(str::to_owned);
-        // A controller that does not hear of it could not resume: then there is no reboot.
+        // Without this message the controller would not resume the run, so there is no reboot if it can't be sent.
         if self.link.send(id, Message::Return(Box::new(Return { value: announced.into(), ..result }))) {
             language::reboot(host, message.as_deref());
         }
@@ -247,11 +247,11 @@ fn kept_call(call: &Call) -> Return {
     Return { value: map.into(), retcode: 0, problem: None }
 }
 
-/// Sends how far a run is over the link.
+/// Returns a listener that sends the progress of a run over the link.
 fn progress_listener(stream_sender: Arc<Mutex<StreamSender>>) -> ProgressListener {
     Box::new(move |update: &Map| {
         let text = rocksalt_core::json::compact(&Value::Map(update.clone()));
-        // A listener that is gone must not stop the run.
+        // A listener that has gone must not stop the run.
         let _ = stream_sender.lock().unwrap_or_else(PoisonError::into_inner).write(Stream::Progress, text.as_bytes());
     })
 }

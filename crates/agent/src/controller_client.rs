@@ -63,7 +63,7 @@ impl Upward for ControllerClient {
                 }
             }
             if piece.is_empty() {
-                // An empty piece says that this was all.
+                // An empty piece marks the end.
                 self.link.send(pending.id, Message::Data(Data { stream: Stream::File, bytes: Vec::new() }));
                 break;
             }
@@ -125,7 +125,7 @@ impl StreamSender {
         StreamSender { id, link, credits, window: Window::default() }
     }
 
-    /// Waits while the receiver is behind. An error once nobody listens any more.
+    /// Blocks while the receiver is behind. Fails once there is no receiver any more.
     pub fn write(&mut self, stream: Stream, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let count = self.window.take(bytes.len());

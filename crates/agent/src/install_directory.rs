@@ -16,23 +16,25 @@ const CUT_OFF: Duration = Duration::from_secs(3600);
 
 const NAME: &str = "rocksalt-agent-";
 
-/// Takes over from the bootstrap script: closes the descriptor that this program was started by, and renames a fresh
-/// upload, which gets a word to announce itself with, its temporary name and its final one. Returns the directory.
+/// Takes over from the bootstrap script: closes the descriptor through which this program was started, and finishes a
+/// fresh upload. For a fresh upload the arguments continue with the word to announce the start with, the upload's
+/// temporary name and its final name. Returns the directory.
 pub fn finish_bootstrap(arguments: &[OsString]) -> Option<PathBuf> {
     let [descriptor, home, fresh @ ..] = arguments else { return None };
-    // SAFETY: the bootstrap script opened descriptor 9 for this very program and says so by
-    // this argument; nothing in this process has used it yet. Commands must not inherit it.
+    // SAFETY: the bootstrap script opened descriptor 9 for this very program and says so by this argument; nothing in
+    // this process has used it yet. Commands must not inherit it.
     #[allow(unsafe_code)]
     let program = (descriptor == "9").then(|| fs::File::from(unsafe { OwnedFd::from_raw_fd(9) }));
-    // Shown by `ps` instead of the descriptor's number that it was started by.
+    // Otherwise `ps` would show the number of the descriptor.
     let _ = rustix::thread::set_name(c"rocksalt-agent");
     let home = PathBuf::from(home);
     if let [word, temporary, name] = fresh {
-        // If nobody hears it, nobody will say anything either, and that ends the agent.
+        // A failed write needs no handling: the link is gone then, so the agent ends at its first read.
         let line = [b"\n", word.as_bytes(), b" start ", home.as_os_str().as_bytes(), b"\n"].concat();
         let mut stdout = std::io::stdout();
         let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
-        // Without its name it still runs; it is sent again the next time. What is to be wiped has none already.
+        // If the rename fails, the agent still runs, and the next connection uploads it again. With `--wipe` the
+        // temporary file has been removed already.
         let path = home.join(name);
         if let Some(program) = &program
             && fs::symlink_metadata(temporary).is_ok()
@@ -47,7 +49,7 @@ pub fn finish_bootstrap(arguments: &[OsString]) -> Option<PathBuf> {
     Some(home)
 }
 
-/// Creates the directory if the upload lies beside it, which saves the bootstrap script a process.
+/// Creates the directory for the upload that lies beside it, which saves the bootstrap script a process.
 fn make_directory(home: &Path) -> std::io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(home) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {

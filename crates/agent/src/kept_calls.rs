@@ -20,17 +20,17 @@ use crate::private_files;
 /// Has the prefix of all names in an agent's directory, so that `--wipe` removes it too.
 pub const DIRECTORY: &str = "rocksalt-agent-kept";
 
-/// Results that nobody asked for are removed after this time; and the oldest, if there are too many or they are too large.
+/// Results that nobody asked for are removed after this time, and so are the oldest beyond the limits below.
 const LONGEST: Duration = Duration::from_secs(7 * 86_400);
 const MOST: usize = 1000;
 const BYTES: u64 = 64 << 20;
 
-/// A larger result could not be sent either.
+/// A larger result would not fit into a frame.
 const LARGEST: usize = rocksalt_core::frame::MAX_FRAME - 4096;
 
 pub struct CallNote {
     path: PathBuf,
-    /// Held while the process lives, so that other processes know whether it does.
+    /// Locked while the process lives, so that other processes can tell whether it does.
     _lock: File,
 }
 
@@ -46,7 +46,7 @@ pub enum CallStatus {
 impl CallNote {
     /// Returns when the note is on the disk. `None` if no directory can hold it: then the call runs without one.
     ///
-    /// A call that has a note is refused, unless it resumes (`again`) after a reboot.
+    /// A call that already has a note is refused, unless it resumes (`again`) after a reboot.
     pub fn begin(job: JobId, target: &str, function: &str, again: bool) -> Result<Option<CallNote>, Problem> {
         static CLEANED: Once = Once::new();
         let Some(directory) = private_files::durable_directories().iter().find_map(|base| note_directory(base)) else {
@@ -94,7 +94,7 @@ impl CallNote {
             .and_then(|()| File::open(directory)?.sync_all());
         match written {
             Ok(()) => Ok(Some(CallNote { path, _lock: file })),
-            // A full disk, say.
+            // For example because the disk is full.
             Err(_) => {
                 let _ = fs::remove_file(&path);
                 Ok(None)
@@ -103,7 +103,7 @@ impl CallNote {
     }
 
     /// Replaces the note by the result, without waiting for the disk: written data outlives this process, and if the
-    /// machine goes down now, the note still says that the call had begun.
+    /// machine goes down now, the note still says that the call began.
     pub fn finish(self, result: &Return) {
         let mut bytes = result.to_bytes();
         if bytes.len() > LARGEST {
@@ -126,7 +126,7 @@ impl CallNote {
     }
 }
 
-/// The status of a job's call. An unknown call is barred from beginning later: its message may still be on the way, and
+/// The status of a job's call. An unknown call is barred from starting later: its message may still be on the way, but
 /// the caller will count it as lost.
 pub fn status(job: JobId, target: &str) -> CallStatus {
     let look = || {
@@ -140,7 +140,7 @@ pub fn status(job: JobId, target: &str) -> CallStatus {
     if let Some(directory) = private_files::durable_directories().iter().find_map(|base| note_directory(base)) {
         let _ = private_files::create(&ending(&directory.join(key(job, target)), "never"));
     }
-    // It may have begun in this very moment.
+    // The call may have begun since the first look.
     look()
 }
 
@@ -154,7 +154,7 @@ fn status_in(directory: &Path, job: JobId, target: &str) -> CallStatus {
     if flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
         return CallStatus::Running;
     }
-    // It may have ended since the first look.
+    // The call may have ended since the first look.
     result().unwrap_or(CallStatus::Died)
 }
 
@@ -179,7 +179,7 @@ fn calls_in(directory: &Path, own: u32) -> Vec<ActiveCall> {
     running.collect()
 }
 
-/// Requests that a call without a link ends; the agent that runs it polls for this.
+/// Requests that a call without a link ends; the agent that runs it polls for the request.
 pub fn stop(job: JobId, target: &str, signal: u8) {
     for directory in directories() {
         let path = directory.join(key(job, target));
@@ -201,7 +201,7 @@ pub fn forget(job: JobId, target: &str) {
     }
 }
 
-/// The directory for notes below another one, if both are private.
+/// The directory for notes in `base`, if both are private.
 fn note_directory(base: &Path) -> Option<PathBuf> {
     let directory = base.join(DIRECTORY);
     (private_files::make_private(base) && private_files::make_private(&directory)).then_some(directory)
@@ -214,9 +214,10 @@ fn directories() -> impl Iterator<Item = PathBuf> {
         .filter(|directory| private_files::is_private(directory))
 }
 
-/// A target may have any name, so only its hash becomes part of a path (`docs/security-rules.md#r6`).
+/// Hashes the target's name: it may have any characters, so it must not be part of a path
+/// (`docs/security-rules.md#r6`).
 fn key(job: JobId, target: &str) -> String {
-    // FNV-1a: nothing secret depends on it, and the small agent has no other hash.
+    // FNV-1a suffices because nothing secret depends on it, and the small agent has no other hash.
     let hash = target
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -291,7 +292,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a directory");
         let directory = note_directory(place.path()).expect("a place");
         let note = CallNote::begin_in(&directory, job(1), "h1", "cmd.run", false).expect("new").expect("noted");
-        // As if it were killed: the lock goes, the file stays.
+        // As after `kill -9`: the lock is released, the file stays.
         drop(note);
         assert_eq!(status_in(&directory, job(1), "h1"), CallStatus::Died);
         assert!(CallNote::begin_in(&directory, job(1), "h1", "cmd.run", false).is_err());

@@ -1,7 +1,7 @@
 //! The program on the target: answers calls over stdin and stdout.
 //!
-//! One thread reads frames, each call has its own thread, and all of them write frames under one
-//! lock. Invariant: nothing here is async, and nothing but frames is written to stdout.
+//! One thread reads frames, each call has its own thread, and all of them write frames under one lock. Invariants:
+//! nothing here is async, and only frames are written to stdout.
 
 mod calls;
 mod controller_client;
@@ -32,7 +32,7 @@ pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
     use rocksalt_modules::machine::{EXEC_AS, exec_as};
     match arguments.first()?.to_str()? {
         EXEC_AS => {
-            // The command's own standard error is the only way to say why it did not start.
+            // The reason can only be reported on the standard error of the command.
             let _ =
                 std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", exec_as(&arguments[1..])).as_bytes());
             Some(126)

@@ -18,7 +18,7 @@ pub struct AgentLink {
     next_ask: AtomicU32,
     lost: AtomicBool,
     started: Instant,
-    /// Milliseconds after `started` at which the controller was last heard.
+    /// Milliseconds from `started` until the last message of the controller.
     heard: AtomicU64,
 }
 
@@ -34,11 +34,11 @@ impl AgentLink {
         }
     }
 
-    /// False once the controller can't be reached any more.
+    /// Returns false once the controller can't be reached any more.
     pub fn send(&self, id: RequestId, message: Message) -> bool {
         let mut bytes = Vec::new();
         if let Err(error) = frame::encode(&Frame::new(id, message), &mut bytes) {
-            // Only a result can be that large; its caller must hear that there was one.
+            // Only a result can be that large. Its caller must still learn that there was one.
             let problem = Problem::new(ProblemKind::Failed, format!("the result can't be sent: {error}"))
                 .hint("write it to a file on the target and fetch that with `rocksalt cp`");
             bytes.clear();
@@ -55,7 +55,7 @@ impl AgentLink {
         sent
     }
 
-    /// The number of a new request, and the receiver of its answers.
+    /// Returns the number of a new request and the receiver of its answers.
     pub fn open_ask(&self) -> (RequestId, Receiver<Message>) {
         let id = self.next_ask.fetch_add(1, Ordering::Relaxed) | FIRST_ASK;
         (id, self.listen(id))
@@ -71,14 +71,14 @@ impl AgentLink {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
-    /// Delivers a message to its receiver; a late one, which has none, is dropped.
+    /// Delivers a message to its receiver; a late message has none and is dropped.
     pub fn deliver(&self, id: RequestId, message: Message) {
         if let Some(listener) = self.listeners.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
             let _ = listener.send(message);
         }
     }
 
-    /// Marks the link as lost, and ends all waits.
+    /// Marks the link as lost, and ends all waiting.
     pub fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -92,7 +92,7 @@ impl AgentLink {
         self.heard.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Seconds since the controller was last heard.
+    /// Seconds since the last message of the controller.
     pub fn silence(&self) -> u64 {
         let heard = self.heard.load(Ordering::Relaxed);
         (self.started.elapsed().as_millis() as u64).saturating_sub(heard) / 1000

@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     match rocksalt_agent::start(&arguments) {
         Some(code) => ExitCode::from(code),
-        // The bootstrap starts it so to see whether this machine can run it at all.
+        // A start without arguments only shows that this machine can run the program.
         None => ExitCode::SUCCESS,
     }
 }

@@ -1,5 +1,5 @@
-//! The small agent has no state language: these functions do nothing or fail. The controller sends such calls to the
-//! whole agent.
+//! Stubs for the small agent, which has no state language: these functions do nothing or fail. The controller sends
+//! such calls to the whole agent.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use rocksalt_modules::{Error, Result};
 
 pub const AGENT_KIND: AgentKind = AgentKind::Small;
 
-/// Receives how far a run is.
+/// Receives the progress of a run.
 pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
 
-/// No function of the small agent reads the controller's files or the pillar.
+/// Does nothing: no function of the small agent reads the controller's files or the pillar.
 pub fn attach_services(_: &Arc<HostSystem>, _: Option<ProgressListener>, _: Option<Map>) {}
 
-/// Nor at grains.
+/// Returns no grains: no function of the small agent reads them.
 pub fn grains(_: &dyn Probe) -> Map {
     Map::new()
 }
 
-/// There are no runs of states that could overlap.
+/// Takes no lock: the small agent has no runs of states that could overlap.
 pub fn with_state_lock(
     host: &Arc<HostSystem>,
     call: Call,
@@ -39,7 +39,7 @@ pub fn step_outputs(_: &Arc<HostSystem>, _: &[Value]) -> Result<Map> {
     Err(no_states())
 }
 
-/// Nothing here reboots a machine.
+/// Returns `None`: no function of the small agent reboots the machine.
 pub fn announced_reboot(_: &HostSystem, _: &Return) -> Option<Map> {
     None
 }

@@ -13,7 +13,7 @@ static HOME: OnceLock<PathBuf> = OnceLock::new();
 #[cfg(feature = "whole")]
 pub const PREFIX: &str = "rocksalt-agent-";
 
-/// A journal is small; whatever is larger is none.
+/// A journal is small; a larger file isn't one.
 const MOST: u64 = 256 << 20;
 
 pub fn set_home(home: Option<&Path>) {
@@ -22,7 +22,7 @@ pub fn set_home(home: Option<&Path>) {
     }
 }
 
-/// The agent's own directory, if it has one.
+/// The agent's own directory, if it has one that is private.
 #[cfg(feature = "whole")]
 pub fn home() -> Option<&'static Path> {
     HOME.get().map(PathBuf::as_path).filter(|home| is_private(home))
@@ -36,13 +36,13 @@ pub fn durable_directories() -> Vec<PathBuf> {
     [HOME.get().cloned(), user, Some(shared.into())].into_iter().flatten().collect()
 }
 
-/// Creates the directory if needed; whether it is private and survives a reboot.
+/// Creates the directory if needed. Returns whether it is private and survives a reboot.
 #[cfg(feature = "whole")]
 pub fn prepare(directory: &Path) -> bool {
     make_private(directory) && is_on_disk(directory)
 }
 
-/// Creates the directory if needed; whether it is private.
+/// Creates the directory if needed. Returns whether it is private.
 pub fn make_private(directory: &Path) -> bool {
     if !directory.exists() {
         let _ = fs::DirBuilder::new().mode(0o700).create(directory);
@@ -50,12 +50,12 @@ pub fn make_private(directory: &Path) -> bool {
     is_private(directory)
 }
 
-/// Whether it is a real directory that belongs to us and that nobody else can write to.
+/// Whether this is a real directory that belongs to our user and that nobody else can write to.
 pub fn is_private(directory: &Path) -> bool {
     fs::symlink_metadata(directory).is_ok_and(|is| is.is_dir() && is.uid() == own_uid() && is.mode() & 0o022 == 0)
 }
 
-/// Whether it is not a file system in memory, which a reboot empties.
+/// Whether this is on a disk, not on a file system in memory, which a reboot empties.
 #[cfg(any(feature = "whole", test))]
 fn is_on_disk(directory: &Path) -> bool {
     const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
@@ -82,12 +82,12 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// A new file that only its owner can read.
+/// Creates a file that only its owner can read.
 pub fn create(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// The content of a file that only its owner has access to, as [`write`] creates it.
+/// Reads a file that only its owner has access to, as [`write`] creates it.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let refuse = |why: &str| format!("{}: {why}", path.display());
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits();

@@ -14,20 +14,20 @@ use crate::language;
 use crate::link::AgentLink;
 use crate::{kept_calls, private_files};
 
-/// After this many silent seconds the controller is gone: it pings far more often.
+/// After this many silent seconds the controller counts as gone: it pings far more often.
 const SILENCE: u64 = 90;
 
 /// How the link to the controller ended.
 pub enum LinkEnd {
     /// The controller said goodbye, or closed the link.
     Finished,
-    /// The link broke; what ran was stopped, unless it is kept.
+    /// The link broke; running calls were stopped, except for kept ones.
     LinkLost,
-    /// The controller sent something that is not our protocol; what ran was stopped, unless it is kept.
+    /// The controller sent something that is not our protocol; running calls were stopped, except for kept ones.
     Protocol(String),
 }
 
-/// Serves the link until it ends. `home` is the directory that the agent was installed to, if it was.
+/// Serves the link until it ends. `home` is the directory that the agent was installed to, if any.
 pub fn serve(mut input: impl Read, output: impl Write + Send + 'static, home: Option<&Path>) -> LinkEnd {
     private_files::set_home(home);
     let link = Arc::new(AgentLink::new(Box::new(output)));
@@ -124,7 +124,7 @@ fn base(hello: Hello) -> Result<Arc<Base>, String> {
             env!("CARGO_PKG_VERSION")
         ));
     }
-    // This path works even after the program's file was removed.
+    // This path works even after the program's file has been removed.
     let launcher = PathBuf::from("/proc/self/exe");
     Ok(Arc::new(Base::with(Some(launcher), language::grains).beside(kept_calls::other_agents_calls)))
 }

@@ -1,5 +1,5 @@
-//! [`StateLock`]: a locked file, so that two runs of states never overlap on a machine. The controller has queues of its
-//! own; this also covers runs of other controllers.
+//! [`StateLock`]: a locked file, so that two runs of states never overlap on a machine. Each controller has its own
+//! queues; the lock also covers runs of other controllers.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
@@ -34,8 +34,8 @@ impl Drop for StateLock {
 }
 
 impl StateLock {
-    /// Gets the lock; waits for it with `queue`. `None` if no directory can hold the file: then the run goes without.
-    /// A dry run writes nothing, not even here: if there is no file, nobody has the lock.
+    /// Gets the lock; waits for it with `queue`. `None` if no directory can hold the file: then the run has no lock.
+    /// A dry run does not create the file either: if there is none, nobody holds the lock.
     pub fn acquire(host: &HostSystem, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
         let Some(mut file) = open(dry) else { return Ok(None) };
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -48,14 +48,14 @@ impl StateLock {
             return Ok(Some(StateLock { file, names_owner: false }));
         }
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
-        // Only for the words of a refusal.
+        // The content is only for the text of a refusal.
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = file.write_all(format!("{} {job} {function}\n", std::process::id()).as_bytes());
         Ok(Some(StateLock { file, names_owner: true }))
     }
 }
 
-/// One file a user, wherever the agent lies: agents of several controllers must find the same.
+/// Opens the one lock file of the user: agents of several controllers must find the same, wherever they are installed.
 fn open(dry: bool) -> Option<File> {
     let places = private_files::durable_directories();
     // The agent's own directory may differ from controller to controller.
@@ -74,14 +74,14 @@ fn open(dry: bool) -> Option<File> {
     None
 }
 
-/// In Salt's words and form: a list with one text.
+/// The refusal in Salt's form and wording: a list with one text.
 fn refused(function: &str, file: &mut File) -> Return {
     let mut held = String::new();
     let _ = file.rewind();
     let _ = file.take(1024).read_to_string(&mut held);
     let words: Vec<&str> = held.split_whitespace().collect();
     let (by, job) = match words[..] {
-        // What a run wrote that has ended since tells nothing of a dry run, which writes nothing.
+        // The file of a run that has ended says nothing about a dry run, which writes nothing.
         [process, job, other] if Path::new("/proc").join(process).exists() => {
             (format!(" as PID {process}"), job.parse::<JobId>().ok().map(|job| (job, other)))
         }

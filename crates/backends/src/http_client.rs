@@ -23,10 +23,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// How often a server may send us elsewhere.
+/// The limit of redirects.
 const MOST_REDIRECTS: usize = 5;
 
-/// How many idle connections are kept for each server.
+/// The limit of idle connections for each server.
 const IDLE: usize = 8;
 
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum Error {
 
 /// Keeps idle connections, so that a request for each of many targets costs one TLS handshake.
 pub struct HttpClient {
-    /// For a whole request, its redirects and its body.
+    /// The time limit of a whole request, with its redirects and its body.
     timeout: Duration,
     proxies: Matcher,
     tls: OnceLock<Result<Arc<ClientConfig>, String>>,
@@ -76,7 +76,7 @@ impl HttpClient {
         HttpClient { timeout, proxies: Matcher::from_env(), tls: OnceLock::new(), idle: Mutex::default() }
     }
 
-    /// The body of a successful answer, of at most `limit` bytes.
+    /// Returns the body of a successful response; an error if it has more than `limit` bytes.
     pub async fn get(&self, url: &str, headers: &[(String, String)], limit: usize) -> Result<Vec<u8>, Error> {
         let address: Uri = url.parse().map_err(|_| Error::Address(url.to_owned()))?;
         let headers = header_map(headers)?;
@@ -89,7 +89,7 @@ impl HttpClient {
             let origin = Origin::of(&address)?;
             let (response, sender) = self.send(&origin, &address, &headers).await?;
             if let Some(next) = redirect(&address, &response)? {
-                // A password is meant for the server that it was configured for.
+                // A password must only be sent to the server that it was configured for.
                 headers.remove(AUTHORIZATION);
                 address = next;
                 continue;
@@ -109,7 +109,7 @@ impl HttpClient {
         Err(Error::Redirects)
     }
 
-    /// Over an idle connection if one is still open.
+    /// Sends a request over an idle connection, if one is still open.
     async fn send(
         &self,
         origin: &Origin,
@@ -154,7 +154,7 @@ impl HttpClient {
         if origin.tls { self.encrypt(stream, origin).await } else { Ok(stream) }
     }
 
-    /// Asks a proxy for a connection to the server, by `CONNECT`.
+    /// Requests a connection to the server from a proxy, by `CONNECT`.
     async fn tunnel(&self, proxy: &Intercept, origin: &Origin) -> Result<Box<dyn HttpStream>, Error> {
         let place = Origin::of(proxy.uri())?;
         let mut stream = dial(&place).await?;
@@ -200,7 +200,7 @@ impl Origin {
         Ok(Origin { tls, host, port: address.port_u16().unwrap_or(if tls { 443 } else { 80 }) })
     }
 
-    /// With brackets around an IPv6 address.
+    /// The address with brackets if it is IPv6.
     fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -218,21 +218,21 @@ impl Origin {
 async fn dial(origin: &Origin) -> Result<Box<dyn HttpStream>, Error> {
     let stream = TcpStream::connect((origin.host.as_str(), origin.port)).await;
     let stream = stream.map_err(|error| Error::Connect { to: origin.authority(), why: error.to_string() })?;
-    // Only speed is lost without it.
+    // Only affects the speed.
     let _ = stream.set_nodelay(true);
     Ok(Box::new(stream))
 }
 
 async fn greet(stream: Box<dyn HttpStream>) -> Result<Sender, Error> {
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    // Ends with its sender, or when the server closes it; the request reports what went wrong.
+    // Ends with its sender, or when the server closes it; the request reports errors.
     tokio::spawn(async move {
         let _ = connection.await;
     });
     Ok(sender)
 }
 
-/// The authorities that the machine trusts. There is no way to do without (docs/security-rules.md#r11).
+/// TLS with the authorities that the machine trusts. Verification can't be disabled (docs/security-rules.md#r11).
 fn tls_config() -> Result<Arc<ClientConfig>, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -279,14 +279,14 @@ fn request(origin: &Origin, address: &Uri, headers: &HeaderMap) -> Result<Reques
     Ok(request)
 }
 
-/// The usual port is left out, as browsers do: some servers compare the text.
+/// The `Host` header. As in browsers, the default port is left out: some servers compare the text.
 fn host_header(origin: &Origin) -> String {
     let authority = origin.authority();
     let usual = if origin.tls { ":443" } else { ":80" };
     authority.strip_suffix(usual).map_or(authority.clone(), str::to_owned)
 }
 
-/// Where an answer sends us, if it does.
+/// The target of a redirect, if the response is one.
 fn redirect<B>(address: &Uri, response: &Response<B>) -> Result<Option<Uri>, Error> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -324,7 +324,8 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers by `reply`, which is given each request's head; requests may share a connection.
+    /// Starts a server that responds with `reply`, which gets the head of each request; requests may share a
+    /// connection.
     fn serve(reply: impl Fn(&str) -> String + Send + Sync + 'static) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -341,7 +342,7 @@ mod tests {
                             let answer = reply(&String::from_utf8_lossy(&head));
                             head.clear();
                             if answer.is_empty() || stream.write_all(answer.as_bytes()).is_err() {
-                                // Without an answer the connection stays open and silent.
+                                // Without a response the connection stays open and silent.
                                 std::thread::sleep(Duration::from_secs(60));
                             }
                         }
@@ -413,7 +414,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_proxy_is_asked_for_a_tunnel_and_logins_of_the_address_are_sent() {
-        // After `CONNECT` the same connection leads to the server, which this one is too.
+        // After `CONNECT` the same connection leads to the server, and this program acts as both.
         let proxy = serve(|head| match head.starts_with("CONNECT web.invalid:80 ") {
             true if head.to_lowercase().contains("proxy-authorization: basic djpw") => "HTTP/1.1 200 OK\r\n\r\n".into(),
             true => "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n".into(),
@@ -455,7 +456,7 @@ mod tests {
         let url = format!("https://localhost:{port}/");
         let answer = get(&direct(Duration::from_secs(10)), &url).await;
         assert!(answer.as_ref().is_err_and(|error| error.starts_with("can't connect to localhost")), "{answer:?}");
-        // The same server is taken by a client that trusts its certificate: only that was missing.
+        // A client that trusts the certificate accepts the same server: the rest of it works.
         let mut roots = RootCertStore::empty();
         roots.add(key.cert.der().clone()).expect("a root");
         let trusting = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))

@@ -1,7 +1,7 @@
-//! The words of a command line as a call's arguments, by Salt's rules, and back.
+//! Parses the words of a command line as a call's arguments, by Salt's rules, and prints them back.
 //!
-//! A word is YAML, with exceptions where YAML would take a text for something that nobody means on
-//! a command line (`a: b`, `1_000`, `#1`), and it stays text if it isn't YAML at all.
+//! A word is YAML, except where YAML would read a text as something that nobody means on a command line (`a: b`,
+//! `1_000`, `#1`). A word that isn't YAML stays text.
 
 use rocksalt_core::{Call, Map, Value, yaml};
 
@@ -11,7 +11,7 @@ pub enum Error {
     Reserved(String),
 }
 
-/// Positional arguments and those with a name. A name that is given twice has its last value.
+/// Parses positional and named arguments. The last value of a repeated name counts.
 pub fn parse(words: &[String]) -> Result<(Vec<Value>, Map), Error> {
     parse_except(words, &[])
 }
@@ -37,7 +37,7 @@ pub fn parse_except(words: &[String], no_parse: &[String]) -> Result<(Vec<Value>
     Ok((args, kwargs))
 }
 
-/// A call as one would type it: the function, then its arguments, quoted for a shell.
+/// Prints a call as one would type it: the function, then its arguments, quoted for a shell.
 pub fn show(call: &Call) -> String {
     words(call).iter().map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -55,10 +55,10 @@ fn words(call: &Call) -> Vec<String> {
     std::iter::once(call.function.clone()).chain(args).chain(kwargs).collect()
 }
 
-/// `name=value`: the name begins with a letter, the value not with `=`, and the whole is one line.
+/// Splits `name=value`: the name begins with a letter, the value not with `=`, and the whole is one line.
 fn split(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
-    // A newline at the very end doesn't count, and isn't part of the value.
+    // A newline at the end is allowed, but not part of the value.
     let value = value.strip_suffix('\n').unwrap_or(value);
     let mut letters = name.chars();
     let starts = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
@@ -66,7 +66,7 @@ fn split(word: &str) -> Option<(&str, &str)> {
     (starts && goes_on && !value.starts_with('=') && !value.contains('\n')).then_some((name, value))
 }
 
-/// As [`read`], but a job's id stays text: it looks like a number, and nobody counts with it.
+/// As [`read`], but a job's id, which looks like a number, stays text.
 fn positional(word: &str) -> Value {
     match read(word) {
         Value::BigInt(digits) if digits.len() == 20 => Value::String(digits.into()),
@@ -74,7 +74,7 @@ fn positional(word: &str) -> Value {
     }
 }
 
-/// One word's value.
+/// The value of one word.
 fn read(word: &str) -> Value {
     let text = || Value::String(word.to_owned());
     let trimmed = word.trim();
@@ -93,7 +93,7 @@ fn read(word: &str) -> Value {
     let Ok(value) = yaml::parse(word) else { return text() };
     let has_comment = word.contains('#');
     match value {
-        // What stands behind the # would be lost.
+        // YAML would drop the text after the #.
         Value::String(_) | Value::Null if has_comment => text(),
         Value::Bytes(_) => text(),
         Value::Map(_) if !has_comment && !word.starts_with('{') => text(),
@@ -102,7 +102,7 @@ fn read(word: &str) -> Value {
     }
 }
 
-/// The plainest writing of a value that `reads_back`.
+/// The simplest form of a value that `reads_back`.
 fn written(value: &Value, reads_back: impl Fn(&str) -> bool) -> String {
     match value {
         Value::String(text) if !text.contains(char::is_control) && reads_back(text) => text.clone(),
@@ -110,7 +110,7 @@ fn written(value: &Value, reads_back: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// YAML in one line, every text in double quotes.
+/// YAML on one line, with each text in double quotes.
 fn flow(value: &Value) -> String {
     match value {
         Value::String(text) => double_quoted(text),
@@ -131,7 +131,7 @@ fn double_quoted(text: &str) -> String {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            // A text with a # in it is taken as it stands, quotes and all.
+            // A word with a # is read as plain text, including its quotes.
             '#' => out.push_str("\\x23"),
             c if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
             '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
@@ -200,7 +200,7 @@ mod tests {
         for (words, _, _) in cases("salt.json") {
             let (args, kwargs) = parse(&words).expect("no reserved names");
             calls.push(Call { args, kwargs, ..Call::new("test.arg") });
-            // The word itself as a text, in all places.
+            // The word itself as a text, in all positions.
             for word in words {
                 calls.push(Call::new("test.arg").arg(word.as_str()).kwarg("name", word.as_str()));
                 calls.push(Call::new("test.arg").arg(Value::List(vec![word.as_str().into()])));

@@ -1,12 +1,12 @@
 //! Checks a call before it is sent, and answers calls about documentation on the controller itself.
 
-/// The answer of a function that needs no target: documentation is on the controller only.
+/// Answers functions that need no target: only the controller has the documentation.
 pub use rocksalt_catalog::sys::answer as local_answer;
 use rocksalt_core::{Call, nearest};
 
 use crate::failure::Failure;
 
-/// The function exists and takes such arguments.
+/// Checks that the function exists and accepts these arguments.
 pub fn check(call: &Call) -> Result<(), Failure> {
     let function = rocksalt_catalog::get(&call.function).map_err(|_| {
         let known: Vec<&str> = rocksalt_catalog::FUNCTIONS.iter().map(|one| one.name).collect();

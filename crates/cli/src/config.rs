@@ -9,10 +9,10 @@ use rocksalt_core::{Map, Value, nearest, yaml};
 use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
-/// Our own file; a directory that has it is a project.
+/// The name of our own file; a directory that contains it is a project.
 pub const FILE: &str = "rocksalt.yml";
 
-/// Every key, with what it means; `rocksalt init` writes them all into a new configuration.
+/// Every key with its meaning; `rocksalt init` writes them all to a new configuration.
 pub const KEYS: &[(&str, &str)] = &[
     (
         "roster",
@@ -137,7 +137,7 @@ pub const KEYS: &[(&str, &str)] = &[
 ];
 
 pub struct Config {
-    /// Where it was found.
+    /// The directory where the configuration was found.
     pub directory: Option<PathBuf>,
     values: Map,
     pub persist: Duration,
@@ -146,13 +146,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults.
+    /// The defaults, without any file.
     pub fn none() -> Config {
         let persist = Duration::from_secs(600);
         Config { directory: None, values: Map::new(), persist, connect_at_once: 64, links_max: 20_000 }
     }
 
-    /// From the directory given, or the project we are in, or the user's, or the system's.
+    /// Reads the configuration from the given directory, or that of the project, the user or the system.
     pub fn read(
         given: Option<&Path>,
         environment: &ProcessEnvironment,
@@ -168,7 +168,7 @@ impl Config {
         };
         let mut values = Map::new();
         if let Some(directory) = &directory {
-            // Salt's own first: what ours says counts more. Their other keys are Salt's business.
+            // Salt's files first: our file takes precedence. Unknown keys in Salt's files are ignored.
             for name in ["minion", "master"] {
                 values.extend(load(&directory.join(name))?);
             }
@@ -190,7 +190,7 @@ impl Config {
         Ok(config)
     }
 
-    /// All of it, for outputters that have settings of their own.
+    /// The whole configuration, for outputters that have settings of their own.
     pub fn values(&self) -> &Map {
         &self.values
     }
@@ -242,7 +242,7 @@ impl Config {
             return self.path(&path, environment);
         }
         match &self.directory {
-            // The machine's own, whoever asks: its daemon may be another user's.
+            // The system's configuration has one directory for all users: its daemon may run as another user.
             Some(directory) if is_systems(directory) => PathBuf::from("/var/lib/rocksalt"),
             Some(directory) => environment.state_dir.join(name_of(directory)),
             None => environment.state_dir.join("none"),
@@ -252,7 +252,7 @@ impl Config {
     /// The socket of this configuration's daemon.
     pub fn socket(&self, environment: &ProcessEnvironment) -> PathBuf {
         let socket = self.state_dir(environment).join("daemon.sock");
-        // A socket's name has room for 107 bytes.
+        // The path of a socket is limited to 107 bytes.
         match socket.as_os_str().len() {
             0..=107 => socket,
             _ => environment.runtime_dir.join(format!("rocksalt/{}.sock", short_hash(&socket))),
@@ -288,7 +288,7 @@ impl Config {
         Ok(roots)
     }
 
-    /// An error of a key that only its reader can check.
+    /// An error in a key that only its user can check.
     pub fn wrong_because(&self, key: &str, why: &str) -> Failure {
         let place = self.directory.as_deref().unwrap_or(Path::new("")).join(FILE);
         Failure::usage(format!("{}: `{key}` {why}", place.display()))
@@ -304,7 +304,7 @@ fn is_systems(directory: &Path) -> bool {
     ["/etc/rocksalt", "/etc/salt"].iter().any(|systems| directory == Path::new(systems))
 }
 
-/// A directory's own name for people, and the hash of where it is.
+/// A directory's name, readable for people, with a hash of its path.
 fn name_of(directory: &Path) -> String {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -318,12 +318,12 @@ fn short_hash(path: &Path) -> String {
     rocksalt_core::hex(&sha2::Sha256::digest(path.as_os_str().as_bytes())[..4])
 }
 
-/// The nearest directory upwards that is a project, then the usual places.
+/// The nearest parent directory that is a project, otherwise the usual directories.
 fn find(environment: &ProcessEnvironment) -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
     let project = here.iter().flat_map(|here| here.ancestors()).find(|directory| directory.join(FILE).is_file());
     let usual = [environment.config_home.clone(), "/etc/rocksalt".into(), "/etc/salt".into()];
-    // A directory that has none of these was made for something else.
+    // A directory without any of these files has another purpose.
     let ours =
         |directory: &PathBuf| [FILE, "roster", "master", "minion"].iter().any(|name| directory.join(name).is_file());
     project.map(Path::to_owned).or_else(|| usual.into_iter().find(ours))
@@ -354,7 +354,7 @@ fn load(path: &Path) -> Result<Map, Failure> {
 fn check_keys(values: &Map, path: &Path) -> Result<(), Failure> {
     let names = || KEYS.iter().map(|(name, _)| *name);
     for key in values.keys().map(ToString::to_string) {
-        // Salt's own way to write a block.
+        // Salt also accepts this form of a block.
         if !names().any(|name| name == key) && !key.starts_with("auth.ldap.") {
             let hint = nearest::hint(&key, names());
             return Err(Failure::usage(format!("{}: '{key}' is not a key of the configuration{hint}", path.display()))
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    /// The numbers in the page are those in the code.
+    /// The numbers in the documentation are those in the code.
     #[test]
     fn defaults_are_as_documented() {
         for (key, meaning) in KEYS {

@@ -1,4 +1,4 @@
-//! Connects to this configuration's daemon, or says why it is not used.
+//! Connects to this configuration's daemon, or explains why it is not used.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use rocksalt_client::{Client, Error};
 use crate::commands::Context;
 use crate::failure::Failure;
 
-/// A daemon that does not answer in this time is not used.
+/// A daemon that does not answer within this time is not used.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -18,7 +18,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Why no daemon is used.
 #[derive(Debug)]
 pub enum NoDaemon {
-    /// The command line or the environment says so.
+    /// The command line or the environment disables it.
     Off,
     NotThere {
         socket: PathBuf,
@@ -34,14 +34,14 @@ pub enum NoDaemon {
     },
 }
 
-/// The daemon, if it runs and is of this version.
+/// Connects to the daemon, if it runs and has this version.
 pub async fn connect(context: &Context) -> Result<Client, NoDaemon> {
     let wish = context.environment.local_user.environment.get("ROCKSALT_DAEMON").map(String::as_str);
     if context.common.no_daemon || matches!(wish, Some("off" | "no" | "0" | "false")) {
         return Err(NoDaemon::Off);
     }
     let socket = context.config.socket(&context.environment);
-    // Quick where there is none: no runtime, no client, one system call.
+    // Fast if there is no daemon: no runtime, no client, one system call.
     match UnixStream::connect(&socket).map(drop) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(NoDaemon::NotOurs { socket }),
@@ -59,7 +59,7 @@ pub async fn connect(context: &Context) -> Result<Client, NoDaemon> {
     }
 }
 
-/// The daemon for a job, unless the command line says how targets are reached: then this process connects to them.
+/// The daemon for a job, unless options say how to reach targets: then this process connects to them.
 pub async fn for_job(context: &Context) -> Option<Client> {
     let roster = &context.common.roster;
     let own_ways = !roster.host.is_empty()
@@ -115,7 +115,7 @@ impl NoDaemon {
     }
 }
 
-/// The daemon's error, or that it could not be asked.
+/// The daemon's error, or the reason why it could not be asked.
 pub fn refused(error: &Error) -> Failure {
     let failure = Failure::caused(error);
     match error.hint() {

@@ -1,4 +1,4 @@
-//! `-v`, `-l`, `--log-file` and ROCKSALT_LOG: what a command did, line by line, on standard error and in a file.
+//! `-v`, `-l`, `--log-file` and ROCKSALT_LOG: log lines of a command, on standard error and in a file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub struct DiagnosticsOptions {
 }
 
 impl DiagnosticsOptions {
-    /// The level that the command line or ROCKSALT_LOG asks for.
+    /// The level that the command line or ROCKSALT_LOG requests.
     fn level(&self, environment: &ProcessEnvironment) -> Option<String> {
         let verbose = match self.verbose {
             0 => None,
@@ -53,7 +53,7 @@ impl DiagnosticsOptions {
         (self.log_file.clone().or(configured), level)
     }
 
-    /// The settings of the daemon's log: those of the configuration, unless the command line says otherwise.
+    /// The log settings of the daemon: those of the configuration, unless the command line overrides them.
     pub fn of_daemon(&self, mut settings: Settings, config: &Config, environment: &ProcessEnvironment) -> Settings {
         if let Some(level) = self.level(environment) {
             settings.level = level;
@@ -62,7 +62,7 @@ impl DiagnosticsOptions {
         settings
     }
 
-    /// Starts the diagnostics of a command. Without any option, variable or key nothing is set up at all.
+    /// Starts the diagnostics of a command. Without any option, variable or key it sets up nothing.
     pub fn start(&self, config: &Config, environment: &ProcessEnvironment) -> Result<(), Failure> {
         let level = self.level(environment);
         let (file, file_level) = self.file(config, environment);
@@ -75,7 +75,7 @@ impl DiagnosticsOptions {
     }
 }
 
-/// Standard error, with the progress line out of the way.
+/// Writes to standard error, above the progress line.
 struct AboveTheLine;
 
 impl Write for AboveTheLine {

@@ -13,10 +13,11 @@ use crate::output::Style;
 pub struct ProcessEnvironment {
     pub local_user: LocalUser,
     pub agent_socket: Option<PathBuf>,
-    /// For sockets.
+    /// The directory for sockets.
     pub runtime_dir: PathBuf,
     pub cache_dir: PathBuf,
-    /// For data that must not be lost: jobs, and the data of a daemon. Each configuration has a directory of its own in it.
+    /// The directory for data that must not be lost: jobs, and the data of a daemon. Each configuration has its own
+    /// subdirectory.
     pub state_dir: PathBuf,
     pub config_home: PathBuf,
 }
@@ -43,7 +44,7 @@ impl ProcessEnvironment {
         let runtime_dir = path("XDG_RUNTIME_DIR").filter(|path| path.is_dir());
         let runtime_dir = runtime_dir.unwrap_or_else(|| match uid {
             0 => system("/run"),
-            // Nobody else can make this one ours: it is refused unless we own it.
+            // Safe although others can write there: the directory is refused unless we own it.
             _ => env::temp_dir().join(format!("rocksalt-{uid}")),
         });
         let config_home = path("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("rocksalt");
@@ -57,7 +58,7 @@ impl ProcessEnvironment {
     }
 }
 
-/// The user's entry in `/etc/passwd`; users of a directory service have `$USER`.
+/// The user's entry in `/etc/passwd`; for users of a directory service `$USER` is used instead.
 fn account(uid: u32) -> Option<(String, PathBuf)> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     passwd.lines().find_map(|line| {
@@ -73,7 +74,7 @@ pub fn style(wished: Option<bool>, indent: Option<i32>) -> Style {
     Style { colours: wished.unwrap_or(terminal && colours_wanted()), width: terminal.then(width), indent }
 }
 
-/// <https://no-color.org>: set to anything at all means none.
+/// <https://no-color.org>: any value disables colours.
 pub fn colours_wanted() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && env::var("TERM").as_deref() != Ok("dumb")
 }

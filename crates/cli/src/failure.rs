@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-/// What went wrong decides the exit code; scripts may rely on it.
+/// The kind of a failure, which determines the exit code; scripts may rely on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The command line, the configuration or the roster; nothing was sent anywhere.
+    /// An error in the command line, the configuration or the roster; nothing was sent.
     Usage,
     /// A function failed on some target.
     Function,
     /// Some target was not reached.
     Unreached,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
@@ -39,7 +39,7 @@ impl Failure {
         Failure { kind: FailureKind::Usage, text: text.into(), hints: Vec::new() }
     }
 
-    /// With the whole chain of causes.
+    /// A usage failure with the whole chain of causes.
     pub fn caused(error: &dyn std::error::Error) -> Failure {
         let mut text = error.to_string();
         let mut cause = error.source();
@@ -50,7 +50,7 @@ impl Failure {
         Failure::usage(text)
     }
 
-    /// Everything was printed already; only the exit code is left.
+    /// A failure whose message was printed already: only the exit code is left.
     pub fn silent(kind: FailureKind) -> Failure {
         Failure { kind, text: String::new(), hints: Vec::new() }
     }

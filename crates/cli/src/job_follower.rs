@@ -1,4 +1,5 @@
-//! Prints a job on the terminal: results as they come, the progress line, Ctrl-C. The same wherever the job runs.
+//! Prints a job on the terminal: results as they arrive, the progress line, Ctrl-C. It works the same wherever the job
+//! runs.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,22 +25,22 @@ use crate::progress_line::ProgressLine;
 pub enum JobUpdates {
     /// This process runs the job.
     Local(mpsc::UnboundedReceiver<JobUpdate>),
-    /// Another process does.
+    /// Another process runs the job.
     Remote(mpsc::Receiver<Result<JobUpdate, Failure>>),
 }
 
-/// What Ctrl-C does to a job.
+/// The effect of Ctrl-C on a job.
 pub enum JobControl {
     /// This process runs the job.
     Local(Arc<JobService<SpoolRecords>>, JobId),
     Daemon(Client, JobId),
-    /// Whoever only watches leaves the job alone.
+    /// This command only watches, so it leaves the job alone.
     Watch(JobId),
 }
 
-/// Prints a job until it has ended, or until Ctrl-C was pressed twice; the exit code is the job's.
+/// Prints a job until it has ended, or until Ctrl-C was pressed twice. Returns the job's exit code.
 ///
-/// `not_in_roster` is the text for an id that the target names and the roster does not have.
+/// `not_in_roster` is the text for an id that the target expression names and the roster does not have.
 pub async fn print_job(
     job: &JobRecord,
     mut updates: JobUpdates,
@@ -67,7 +68,7 @@ async fn print_updates(
 ) -> Result<(), Failure> {
     let mut progress = ProgressLine::new(targets);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
-    // One for the whole time: a signal between two rounds of the loop must not be lost.
+    // Created once: a signal between two rounds of the loop must not be lost.
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let ended = loop {
         tokio::select! {
@@ -128,7 +129,7 @@ pub fn print_warning(target: &str, text: &str, hint: Option<&str>) {
 }
 
 impl JobUpdates {
-    /// Nothing is lost if it is dropped while it waits.
+    /// The next update. Cancel-safe: no update is lost if the future is dropped.
     async fn next(&mut self) -> Option<Result<JobUpdate, Failure>> {
         match self {
             JobUpdates::Local(updates) => updates.recv().await.map(Ok),
@@ -155,7 +156,7 @@ impl JobUpdates {
         JobUpdates::Remote(receiver)
     }
 
-    /// From the record that another command writes.
+    /// Updates from the record that another command writes.
     pub fn of_spool(spool: Spool, job: JobId) -> JobUpdates {
         let (sender, receiver) = mpsc::channel(64);
         tokio::spawn(async move {
@@ -194,7 +195,7 @@ fn connection_lost(error: &rocksalt_client::Error, job: JobId) -> Failure {
 }
 
 impl JobControl {
-    /// After the first Ctrl-C: running calls are cancelled, and waiting targets are skipped.
+    /// The first Ctrl-C: running calls are cancelled, and waiting targets are skipped.
     fn cancel(&self) {
         match self {
             JobControl::Local(jobs, job) => drop(jobs.cancel(*job, false)),
@@ -210,7 +211,7 @@ impl JobControl {
         }
     }
 
-    /// After the second one: nobody waits for the end, so the record must say so now.
+    /// The second Ctrl-C: this process does not wait for the end, so the record is ended now.
     fn abandon(&self) {
         if let JobControl::Local(jobs, job) = self {
             jobs.records.abandon(*job);
@@ -218,7 +219,7 @@ impl JobControl {
     }
 }
 
-/// Does what Ctrl-C does at that command.
+/// Sends another command the signal of Ctrl-C.
 pub fn interrupt(process: Process) {
     if let (true, Some(id)) = (process.is_alive(), rustix::process::Pid::from_raw(process.id.cast_signed())) {
         let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);

@@ -1,4 +1,4 @@
-//! [`JobHistory`]: the jobs of the daemon and those that commands ran without it, together.
+//! [`JobHistory`]: the jobs of the daemon, and those that commands ran without it.
 
 use rocksalt_client::{Client, RefusalKind};
 use rocksalt_controller::spool::{Process, Spool};
@@ -15,7 +15,7 @@ pub struct JobHistory {
     pub spool: Spool,
 }
 
-/// A job with what it has returned so far.
+/// A job with its returns so far.
 pub struct StoredJob {
     pub job: JobRecord,
     pub returns: Vec<ReturnRecord>,
@@ -25,7 +25,7 @@ pub struct StoredJob {
 /// Where a job is recorded.
 pub enum JobSource {
     Daemon(Client),
-    /// A command; it runs as long as there is a process.
+    /// A command recorded it; the job runs as long as its process exists.
     Spool(Option<Process>),
 }
 
@@ -38,13 +38,13 @@ impl JobHistory {
         };
         let spool = context.config.spool(&context.environment)?;
         if daemon.is_none() {
-            // What is too old is not shown either; whoever can't read it is told below.
+            // Old jobs are not shown either. If this fails, reading the jobs reports why.
             let _ = spool.prune(crate::times::now());
         }
         Ok(JobHistory { daemon, spool })
     }
 
-    /// The newest first.
+    /// The jobs that match, the newest first.
     pub async fn list(&self, filter: &JobFilter) -> Result<Vec<JobRecord>, Failure> {
         let mut jobs = self.spool.jobs(filter).map_err(|error| self.unreadable(&error))?;
         if let Some(client) = &self.daemon {
@@ -73,7 +73,7 @@ impl JobHistory {
         }))
     }
 
-    /// The one that a word means: an id, the first or last digits of one, or `last`.
+    /// The job that a word identifies: an id, the first or last digits of one, or `last`.
     pub async fn find(&self, word: &str) -> Result<StoredJob, Failure> {
         if let Ok(id) = word.parse::<JobId>() {
             return match self.show(id).await? {
@@ -116,7 +116,7 @@ impl JobHistory {
         }
     }
 
-    /// An error that says which jobs there are.
+    /// An error that lists the existing jobs.
     async fn unknown(&self, word: &str) -> Failure {
         let all = JobFilter { limit: Some(1000), ..JobFilter::default() };
         let jobs = self.list(&all).await.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! [`JobSummary`]: counts the outcomes of a job, and gives the exit code.
+//! [`JobSummary`]: counts the outcomes of a job, and determines the exit code.
 
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ impl JobSummary {
         }
     }
 
-    /// After a second Ctrl-C some targets have no outcome.
+    /// The number of targets without an outcome, as after a second Ctrl-C.
     fn left(&self) -> usize {
         self.total.saturating_sub(self.fine + self.failed + self.unreached + self.skipped)
     }

@@ -1,4 +1,4 @@
-//! Starts the keeper, or connects to the one that runs.
+//! Starts the keeper, or connects to a running one.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::prompt::Terminal;
 use crate::stdout::print_line;
 
-/// Links that stay open after this command, or close with it if the configuration says so.
+/// Links that stay open after this command, unless the configuration closes them with it.
 pub async fn links(environment: &ProcessEnvironment, config: &Config) -> Result<Arc<dyn Links>, Failure> {
     if config.persist.is_zero() {
         return Ok(Arc::new(LocalLinks {
@@ -43,21 +43,21 @@ pub async fn links(environment: &ProcessEnvironment, config: &Config) -> Result<
     }
 }
 
-/// The keeper that runs, if there is one of this build.
+/// The running keeper, if it is of this build.
 pub async fn running(environment: &ProcessEnvironment) -> Result<Option<KeeperLinks>, Failure> {
     let directory = directory(environment)?;
     Ok(connect(environment, &keeper::socket(&directory)).await)
 }
 
-/// The hidden command `keeper`: serves until it is not used any more.
+/// The hidden command `keeper`: serves until it is no longer used.
 pub async fn serve(environment: &ProcessEnvironment, config: &Config) -> Result<(), Failure> {
     let directory = directory(environment)?;
-    // Whoever holds this is the keeper; a second one goes away at once.
+    // The holder of this lock is the keeper; a second one ends at once.
     let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(directory.join("keeper.lock"));
     let lock = lock.map_err(|error| Failure::usage(format!("can't lock {}: {error}", directory.display())))?;
     let waiting = std::time::Instant::now();
     while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        // One of another build may be on its way out.
+        // A keeper of another build may be about to end.
         if waiting.elapsed() > Duration::from_secs(3) {
             return Ok(());
         }
@@ -69,7 +69,7 @@ pub async fn serve(environment: &ProcessEnvironment, config: &Config) -> Result<
         uid: environment.local_user.uid,
         linger: config.persist.min(Duration::from_secs(30)),
     };
-    // A line on standard output tells the command that started us that it can connect.
+    // A line on standard output tells the starting command that it can connect.
     keeper::serve(pool(environment, config), settings, || print_line!("ready"))
         .await
         .map_err(|error| Failure::usage(format!("the keeper can't listen: {error}")))
@@ -79,7 +79,7 @@ fn pool(environment: &ProcessEnvironment, config: &Config) -> Arc<Pool> {
     pool_with(environment, config, config.persist)
 }
 
-/// A pool whose links are closed when nobody has used them for this time.
+/// A pool whose links are closed when they were idle for this time.
 pub fn pool_with(environment: &ProcessEnvironment, config: &Config, idle: Duration) -> Arc<Pool> {
     raise_file_limit();
     let limits = Limits { connecting: config.connect_at_once, open: config.links_max, idle, ..Limits::default() };
@@ -118,7 +118,7 @@ fn start(config: &Config, log: &Path) -> Result<(), Failure> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).current_dir("/").spawn().map_err(fault)?;
     let mut ready = [0; 6];
     if let Some(stdout) = &mut child.stdout {
-        // It ends without a word if another one was faster; that one will do as well.
+        // The process ends without output if another keeper was faster; the command can use that one.
         let _ = stdout.read(&mut ready);
     }
     Ok(())
@@ -132,7 +132,7 @@ fn build() -> String {
     format!("{}-{}", env!("CARGO_PKG_VERSION"), stamp.unwrap_or_default())
 }
 
-/// Every link takes a descriptor or three; the usual soft limit is a thousand.
+/// Each link needs one to three descriptors; the usual soft limit is a thousand.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

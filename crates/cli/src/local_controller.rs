@@ -41,7 +41,7 @@ pub struct LocalController {
 }
 
 impl LocalController {
-    /// Reads the roster and gets the links ready; nothing is connected yet.
+    /// Reads the roster and prepares the links; does not connect yet.
     pub async fn open(context: Context) -> Result<LocalController, Failure> {
         let roster = roster::load(&context.common.roster, &context.config, &context.environment).await?;
         let links = keeper::links(&context.environment, &context.config).await?;
@@ -84,7 +84,7 @@ impl LocalController {
         Ok(LocalController { controller: Arc::new(controller), hostname })
     }
 
-    /// The targets of a request; if there are none, an error that says which there are.
+    /// The targets of a request. If there are none, the error lists the targets that exist.
     pub async fn select(&self, request: &RunRequest) -> Result<SelectedTargets, Failure> {
         let selected =
             select_targets(&self.controller, request, None).await.map_err(|error| Failure::caused(&error))?;
@@ -109,7 +109,7 @@ impl LocalController {
     pub async fn start_job(&self, request: RunRequest, options: LocalJobOptions) -> Result<LocalJob, Failure> {
         let selected = self.select(&request).await?;
         let records = SpoolRecords::new(options.spool, times::now, self.hostname.clone());
-        // A call ends with this process: no target keeps a result for it.
+        // A call ends with this process, so no target keeps a result for it.
         let jobs = Arc::new(JobService::with(Arc::new(records), jobs::Settings { recall: None }));
         let (observer, updates) = mpsc::unbounded_channel();
         let start = StartOptions {
@@ -124,7 +124,7 @@ impl LocalController {
         Ok(LocalJob { jobs, record, updates })
     }
 
-    /// Prints a job until it has ended; the exit code is the job's.
+    /// Prints a job until it has ended. Returns the job's exit code.
     pub async fn print_job(&self, job: LocalJob, mut printer: ResultPrinter) -> Result<ExitCode, Failure> {
         let LocalJob { jobs, record, updates } = job;
         let control = JobControl::Local(jobs, record.id);
@@ -136,7 +136,7 @@ impl LocalController {
         printed
     }
 
-    /// Runs a job that leaves no record, and prints it.
+    /// Runs a job without a record, and prints it.
     pub async fn run_job(
         &self,
         request: RunRequest,
@@ -147,7 +147,7 @@ impl LocalController {
         self.print_job(job, printer).await
     }
 
-    /// Prints what the controller answers in the place of every target.
+    /// Prints the controller's own answer for every target.
     pub async fn print_answer(
         &self,
         request: &RunRequest,
@@ -177,14 +177,14 @@ impl LocalController {
     }
 }
 
-/// What only some jobs have.
+/// Options that only some jobs have.
 #[derive(Default)]
 pub struct LocalJobOptions {
-    /// Where the job is recorded; nowhere without it.
+    /// Where the job is recorded; `None` records nothing.
     pub spool: Option<Spool>,
-    /// In the place of the controller's own answers to what the targets' functions ask.
+    /// Replaces the controller's own answers to requests of the targets' functions.
     pub answers: Option<Arc<AnswersFor>>,
-    /// In the place of the target's own grains.
+    /// Replaces the target's own grains.
     pub grains: Option<Map>,
 }
 
@@ -199,7 +199,7 @@ pub fn not_in_roster<'a>(id: &str, known: impl Iterator<Item = &'a str>) -> Stri
     format!("it is not in the roster{}", rocksalt_core::nearest::hint(id, known))
 }
 
-/// Where the pillar comes from, as configured.
+/// The sources of pillar, as configured.
 fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<dyn Links>) -> Result<Pillar, Failure> {
     let config = &context.config;
     let roots = config.roots("pillar_roots", &context.environment)?;
@@ -223,7 +223,7 @@ fn pillar(context: &Context, cache: &Path, nodegroups: &Nodegroups, links: &Arc<
     Ok(Pillar { files: files.into(), external: Arc::new(external), compiler })
 }
 
-/// What targets need to know of the configuration to compile and run states; the rest is nobody's business.
+/// The options that targets need to compile and run states; no others are sent.
 fn state_options(config: &Config) -> Map {
     let known = STATE_OPTIONS.iter().filter_map(|key| Some(((*key).into(), config.get(key)?.clone())));
     known.collect()

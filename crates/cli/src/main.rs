@@ -1,7 +1,6 @@
 //! The `rocksalt` command: commands in, outputs out.
 //!
-//! Invariant: nothing but this crate prints, and nothing but this one and the daemon reads the
-//! environment or the clock.
+//! Invariant: only this crate prints, and only this crate and the daemon read the environment or the clock.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod agents;

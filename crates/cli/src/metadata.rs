@@ -1,4 +1,4 @@
-//! What a job can be found by again: `--metadata`, and Salt's `metadata` among a function's arguments.
+//! Metadata by which a job can be found: `--metadata`, and Salt's `metadata` among a function's arguments.
 
 use rocksalt_core::{Call, Map, Value};
 
@@ -6,7 +6,7 @@ use crate::arguments;
 use crate::commands::state;
 use crate::failure::Failure;
 
-/// The job's metadata; what isn't the function's own is taken out of the call.
+/// The job's metadata. Removes `metadata` from the call, unless the function itself has that argument.
 pub fn of(inherited: &Value, words: &[String], call: &mut Call) -> Result<Value, Failure> {
     let mut all = inherited.as_map().cloned().unwrap_or_default();
     if let Some(Value::Map(given)) = call.kwargs.get("metadata")
@@ -19,7 +19,7 @@ pub fn of(inherited: &Value, words: &[String], call: &mut Call) -> Result<Value,
     Ok(if all.is_empty() { Value::Null } else { all.into() })
 }
 
-/// Each is `key=value`, or a map.
+/// Parses words: each is `key=value`, or a map.
 pub fn parse(option: &str, words: &[String]) -> Result<Map, Failure> {
     let mut all = Map::new();
     for word in words {

@@ -47,7 +47,7 @@ impl Printing {
         self.printer_for(context, "")
     }
 
-    /// The printer for a function's results: those of states are printed as such.
+    /// The printer for a function's results; those of state runs use the outputter for states.
     pub fn printer_for(&self, context: &Context, function: &str) -> Result<ResultPrinter, Failure> {
         let usual = if rocksalt_catalog::nature(function).runs_states { "highstate" } else { "nested" };
         let name = match (&self.out, context.common.json) {
@@ -72,7 +72,7 @@ impl Printing {
                 Some(file.map_err(|error| Failure::usage(format!("can't write {}: {error}", path.display())))?)
             }
         };
-        // People read nested; programs read the rest, and must not find our remarks in it.
+        // Only people read these formats. Programs read the others, where additional messages would disturb them.
         let human = matches!(name.as_str(), "nested" | "highstate" | "table" | "txt");
         Ok(ResultPrinter { outputter, style, together: self.together, file, human, results: Map::new() })
     }
@@ -83,7 +83,7 @@ pub struct ResultPrinter {
     style: Style,
     together: bool,
     file: Option<std::fs::File>,
-    /// People read it, so messages may be printed beside it.
+    /// The output is for people, so messages may be printed too.
     pub human: bool,
     results: Map,
 }
@@ -101,13 +101,13 @@ impl ResultPrinter {
         self.write(&text);
     }
 
-    /// Data of no target.
+    /// Prints data that belongs to no target.
     pub fn bare(&mut self, value: &Value) {
         let text = self.outputter.bare(value, &self.style);
         self.write(&text);
     }
 
-    /// Prints the results that were held back, in this order of targets.
+    /// Prints the results that were held back, in the given order of targets.
     pub fn end(&mut self, order: &[String]) {
         if self.together {
             let mut sorted = Map::new();
@@ -168,7 +168,7 @@ impl ResultPrinter {
     }
 
     fn write(&mut self, text: &str) {
-        // Whoever closed the pipe wants no more; that is no error.
+        // If the reader has closed the pipe, the write fails; that is no error.
         let _ = match &mut self.file {
             Some(file) => file.write_all(text.as_bytes()),
             None => std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()),

@@ -1,4 +1,4 @@
-//! [`ProgressLine`]: how many targets are done, which still run, how long, and how far they are.
+//! [`ProgressLine`]: how many targets have ended, which still run, for how long, and their progress.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 use rocksalt_core::{Value, json};
 
-/// Nothing is drawn before this: a short command needs no line.
+/// The line is drawn only after this time: a short command needs none.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 pub struct ProgressLine {
-    /// Targets that are not done yet.
+    /// The targets that have not ended.
     out: Vec<PendingTarget>,
     total: usize,
     started: Instant,
     terminal: bool,
 }
 
-/// True while the line is on the terminal. Whoever writes there holds the lock meanwhile.
+/// True while the line is on the terminal. A writer to the terminal holds the lock.
 static DRAWN: Mutex<bool> = Mutex::new(false);
 
-/// Writes to standard error; a progress line is erased first, and drawn again with its next tick.
+/// Writes to standard error; erases the progress line first, which the next tick redraws.
 pub fn write_above(bytes: &[u8]) -> std::io::Result<()> {
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut stderr = std::io::stderr();
@@ -60,7 +60,7 @@ impl ProgressLine {
         self.out.retain(|target| target.id != id);
     }
 
-    /// The progress of a run: an object with `done`, `total`, `running` and `waiting`.
+    /// Sets the progress of a run: an object with `done`, `total`, `running` and `waiting`.
     pub fn progress(&mut self, id: &str, progress: &[u8]) {
         let Ok(Ok(progress)) = std::str::from_utf8(progress).map(json::parse) else { return };
         if let Some(target) = self.find(id) {
@@ -72,7 +72,7 @@ impl ProgressLine {
         self.out.iter_mut().find(|target| target.id == id)
     }
 
-    /// The targets that run now.
+    /// The targets that are running.
     pub fn running(&self) -> Vec<String> {
         self.out.iter().filter(|target| target.since.is_some()).map(|target| target.id.clone()).collect()
     }

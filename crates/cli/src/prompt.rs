@@ -1,4 +1,4 @@
-//! Asks the user at the terminal for passwords and the like.
+//! Prompts the user at the terminal, for passwords and similar input.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use rocksalt_core::Secret;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use tokio::sync::Mutex;
 
-/// One question at a time, however many targets want an answer.
+/// Asks one question at a time, however many targets need an answer.
 #[derive(Default)]
 pub struct Terminal(Mutex<()>);
 
@@ -32,7 +32,7 @@ pub fn ask(question: &str) -> Option<Secret> {
     let before = tcgetattr(&terminal).ok()?;
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
-    // A target's word goes to the terminal: nothing of it may steer that.
+    // The question may come from a target: it must not contain control characters.
     let question: String = question.chars().filter(|c| !c.is_control()).collect();
     write!(terminal, "\r\x1b[K{question}").ok()?;
     tcsetattr(&terminal, OptionalActions::Flush, &silent).ok()?;

@@ -1,4 +1,4 @@
-//! The roster that a command works with.
+//! Loads the roster of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the roster is the one of the configuration, even if the command line names it too.
+    /// Whether the roster is that of the configuration, even if the command line names it too.
     pub fn is_configured(&self, config: &Config, environment: &ProcessEnvironment) -> bool {
         let named = match (&self.roster, &self.roster_file) {
             (None, None) => return true,
@@ -98,7 +98,7 @@ fn complete(entry: &mut RosterEntry, options: &Options, password: Option<&Secret
     if let Some(escalate) = &mut entry.escalate
         && escalate.password.is_none()
     {
-        // Salt uses the login password for sudo, if there is no other.
+        // As in Salt, sudo uses the login password if there is no other.
         escalate.password = sudo.cloned().or_else(|| entry.password.clone());
     }
 }
@@ -145,7 +145,7 @@ fn place(options: &Options, config: &Config, environment: &ProcessEnvironment) -
     let kinds = || roster::SOURCES.iter().map(|(name, _)| *name);
     let named = options.roster.clone();
     let (kind, path) = match named {
-        // A kind's name counts as one unless there is a file of that name.
+        // The word is a kind's name, unless there is a file with that name.
         Some(name) if kinds().any(|kind| kind == name) && !Path::new(&name).exists() => {
             (Some(name), options.roster_file.clone())
         }
@@ -161,7 +161,7 @@ fn place(options: &Options, config: &Config, environment: &ProcessEnvironment) -
     (kind, path)
 }
 
-/// The files that the roster is read from, as far as they can be known.
+/// The files that the roster is read from, as far as they are known.
 pub fn files(options: &Options, config: &Config, environment: &ProcessEnvironment) -> Vec<PathBuf> {
     let Some(path) = place(options, config, environment).1 else { return Vec::new() };
     let inside = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|file| file.path());

@@ -1,9 +1,9 @@
-//! Salt's names: what `salt`, `salt-ssh` and `salt-call` mean when they are links to this program.
+//! Salt's names: translates the command line of `salt`, `salt-ssh` and `salt-call` if they are links to this program.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The words as `rocksalt` takes them.
+/// The words in the form that `rocksalt` accepts.
 pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
     let name =
         words.first().and_then(|word| Path::new(word).file_name()).map(|name| name.to_string_lossy().into_owned());
@@ -18,7 +18,7 @@ pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
     if !asks_itself {
         words.insert(1, command.into());
     }
-    // What they need to be told and we do anyway.
+    // Options for behaviour that is the default here.
     let anyway = ["--local", "--key-deploy", "--retcode-passthrough", "--summary", "-W"];
     words.retain(|word| !word.to_str().is_some_and(|word| anyway.contains(&word)));
     if command == "cp" {
@@ -27,9 +27,9 @@ pub fn translate(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Puts `run` in front of a target: `rocksalt '*' test.ping`.
+/// Inserts `run` before a target: `rocksalt '*' test.ping`.
 ///
-/// `commands` are the names of commands; `takes_value` says which options are followed by a word.
+/// `commands` are the names of commands; `takes_value` says which options take a value.
 pub fn short_form(
     mut words: Vec<OsString>,
     commands: &[String],
@@ -49,9 +49,9 @@ pub fn short_form(
         }
         let option = text.split('=').next().unwrap_or_default();
         match takes_value(option) {
-            // One of all commands: the command may still come.
+            // An option of all commands: the command may still follow.
             Some(value) => index += if value && !text.contains('=') { 2 } else { 1 },
-            // One of `run` only, such as -G.
+            // An option of `run` only, such as -G.
             None => {
                 words.insert(1, "run".into());
                 return words;
@@ -61,7 +61,7 @@ pub fn short_form(
     words
 }
 
-/// The only word of a command that got its `run` from us: a misspelt command, most likely.
+/// The only word after an inserted `run`: most likely a misspelt command.
 pub fn lone_word(words: &[OsString]) -> Option<String> {
     match words {
         [_, run, word] if run == "run" && !word.to_string_lossy().starts_with('-') => {

@@ -10,7 +10,7 @@ pub fn write_line(text: Arguments<'_>) {
     }
 }
 
-/// As `println!`, which would panic when `| head` closes the pipe.
+/// Prints like `println!`, which would panic when `| head` closes the pipe.
 macro_rules! print_line {
     ($($words:tt)*) => { $crate::stdout::write_line(format_args!($($words)*)) };
 }

@@ -2,7 +2,7 @@
 
 use crate::stdout::print_line;
 
-/// Prints rows under a heading, the last column as it is.
+/// Prints rows under a heading; the last column is not padded.
 pub fn print<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String; N]>) {
     let rows: Vec<[String; N]> = rows.collect();
     let mut widths = heading.map(|word| word.chars().count());

@@ -24,15 +24,15 @@ use crate::prompt::Terminal;
 pub struct ThisMachine {
     pub local: LocalController,
     pub entry: RosterEntry,
-    /// Given in the place of its own.
+    /// Replaces the machine's own grains.
     pub grains: Option<Map>,
 }
 
-/// Keys of the configuration about reaching other machines, which this machine as a target does not need.
+/// Keys of the configuration that are about reaching other machines, so the target does not get them.
 const NOT_MINE: [&str; 5] = ["roster", "roster_file", "roster_defaults", "peer", "links_max"];
 
 impl ThisMachine {
-    /// `id` takes precedence over the configuration's, and that over the host name.
+    /// `id` takes precedence over the configuration, and that over the host name.
     pub fn open(context: &Context, id: Option<String>) -> Result<ThisMachine, Failure> {
         // Salt prints this machine's results under the name `local`, whatever its id.
         let mut entry = RosterEntry::new("local", "localhost");
@@ -68,7 +68,7 @@ impl ThisMachine {
         self.local.run_job(RunRequest { options, ..self.request(call) }, self.job_options(), printer).await
     }
 
-    /// Runs a call and gives its result; nothing is printed.
+    /// Runs a call and returns its result without printing it.
     pub async fn call(&self, call: &Call) -> Result<Return, Failure> {
         let mut job = self.local.start_job(self.request(call), self.job_options()).await?;
         let mut outcome = None;
@@ -104,7 +104,7 @@ impl ThisMachine {
     }
 }
 
-/// JSON or YAML.
+/// Reads grains from JSON or YAML.
 fn read_grains(path: &std::path::Path) -> Result<Map, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("can't read the grains {}: {error}", path.display())))?;
@@ -112,7 +112,7 @@ fn read_grains(path: &std::path::Path) -> Result<Map, Failure> {
         Ok(value) => value,
         Err(_) => yaml::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?,
     };
-    // What `grains.items --out json` prints has them below the target's id.
+    // The output of `grains.items --out json` contains the grains below the target's id.
     let value = match value {
         Value::Map(map) if map.len() == 1 && !map.contains_key("id") => {
             let below = map.values().next().filter(|below| below.as_map().is_some()).cloned();

@@ -1,4 +1,4 @@
-//! Times as people write and read them, in UTC as the ids of jobs.
+//! Parses and prints times, in UTC like the ids of jobs.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }
 
-/// `2h`, `yesterday`, `2026-01-31`, `2026-01-31 09:30`, `09:30`: microseconds since 1970.
+/// Parses `2h`, `yesterday`, `2026-01-31`, `2026-01-31 09:30`, `09:30` to microseconds since 1970.
 pub fn parse(text: &str, now: u64) -> Result<u64, Failure> {
     read(text.trim(), now).ok_or_else(|| {
         Failure::usage(format!("'{text}' is no time")).hint(
@@ -47,7 +47,7 @@ fn read(text: &str, now: u64) -> Option<u64> {
     time.checked_add_signed(-zone)
 }
 
-/// `90s`, `2h`, `1d12h`.
+/// Parses `90s`, `2h`, `1d12h`.
 fn length(text: &str) -> Option<u64> {
     let mut sum: u64 = 0;
     let mut rest = text;
@@ -68,7 +68,7 @@ fn length(text: &str) -> Option<u64> {
     (!text.is_empty()).then_some(sum)
 }
 
-/// `2026-01-31`.
+/// Parses `2026-01-31`.
 fn day(text: &str) -> Option<u64> {
     let mut parts = text.split('-');
     let mut number = |length: usize| parts.next().filter(|part| part.len() == length)?.parse::<u64>().ok();
@@ -86,7 +86,7 @@ fn day(text: &str) -> Option<u64> {
     Some((years + months + day - 1) * DAY)
 }
 
-/// `09:30`, `09:30:15`, `09:30:15.25`.
+/// Parses `09:30`, `09:30:15`, `09:30:15.25`.
 fn time_of_day(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let parts: Vec<u64> = whole.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
@@ -102,7 +102,7 @@ fn time_of_day(text: &str) -> Option<u64> {
     Some((hour * 3600 + minute * 60 + second) * SECOND + micros)
 }
 
-/// Splits `Z` or `+02:00` off; how far it is before UTC, in microseconds.
+/// Splits off `Z` or `+02:00`. Returns the rest and the offset from UTC in microseconds.
 fn zone(text: &str) -> Option<(&str, i64)> {
     if let Some(clock) = text.strip_suffix(['Z', 'z']) {
         return Some((clock, 0));
@@ -117,12 +117,12 @@ fn zone(text: &str) -> Option<(&str, i64)> {
     Some((clock, sign * minutes * 60 * SECOND.cast_signed()))
 }
 
-/// `2026-01-31 09:30:00 UTC`.
+/// Prints `2026-01-31 09:30:00 UTC`.
 pub fn shown(micros: u64) -> String {
     format!("{} UTC", iso(micros)[..19].replace('T', " "))
 }
 
-/// `2026-01-31T09:30:00.123456Z`.
+/// Prints `2026-01-31T09:30:00.123456Z`.
 pub fn iso(micros: u64) -> String {
     let id = JobId::at(micros);
     let digits = id.as_str();
@@ -132,7 +132,7 @@ pub fn iso(micros: u64) -> String {
     format!("{date}T{time}.{}Z", part(14, 20))
 }
 
-/// How long something took: `0.3s`, `2m 5s`, `1h 2m`.
+/// Prints a duration: `0.3s`, `2m 5s`, `1h 2m`.
 pub fn took(micros: u64) -> String {
     let seconds = micros / SECOND;
     match seconds {

@@ -1,8 +1,8 @@
-//! The real binary in a scratch directory: what it prints, and how it ends.
+//! Tests the real binary in a scratch directory: its output and its exit code.
 //!
-//! A case is a file in `tests/cases/command`: `== FILE name` gives a file's content, `== RUN words`
-//! a command, and below it what it prints. Lines of standard error start with `! `, and `? N` is an
-//! exit code other than 0. `UPDATE=1` writes what it prints now; read the change before you commit it.
+//! A case is a file in `tests/cases/command`: `== FILE name` starts a file's content, `== RUN words` a command,
+//! followed by its output. Lines of standard error start with `! `, and `? N` is an exit code other than 0. `UPDATE=1`
+//! writes the current output; read the diff before you commit it.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on should stop")]
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn commands_print_what_their_cases_say() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// `docs/mistakes.md` is made of the cases whose names begin with `mistake-`.
+/// `docs/mistakes.md` is generated from the cases whose names begin with `mistake-`.
 #[test]
 fn the_page_of_mistakes_shows_what_is_printed() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/command");
@@ -50,7 +50,7 @@ fn section(case: &str) -> String {
         let (head, body) = block.split_once('\n').unwrap_or((block, ""));
         let body = body.trim_end_matches('\n');
         match head.split_once(' ') {
-            // The same in all of them.
+            // The same in all cases.
             Some(("FILE", "rocksalt.yml")) | None => {}
             Some(("FILE", name)) => text += &format!("\n`{name}`:\n\n```yaml\n{body}\n```\n"),
             Some((_, words)) => {
@@ -66,7 +66,7 @@ fn section(case: &str) -> String {
     text
 }
 
-/// What is before the first line that begins with `== `, and then what is behind each of them.
+/// The text before the first line that begins with `== `, then the text after each such line.
 fn blocks(text: &str) -> impl Iterator<Item = &str> {
     let mut starts: Vec<usize> = text.match_indices("\n== ").map(|(at, _)| at + 1).collect();
     starts.insert(0, 0);
@@ -75,7 +75,7 @@ fn blocks(text: &str) -> impl Iterator<Item = &str> {
     pairs.into_iter().map(|(from, to)| text[from..to].strip_prefix("== ").unwrap_or(&text[from..to]))
 }
 
-/// `None` if all is as the case says.
+/// `None` if the output is that of the case.
 fn check(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let scratch = Scratch::new(file);
@@ -122,7 +122,7 @@ impl Scratch {
     }
 
     fn run(&self, words: &str) -> String {
-        // The shell splits the words as a user's would.
+        // The shell splits the words as it does for a user.
         let output = Command::new("/bin/sh")
             .args(["-c", &format!("\"$ROCKSALT\" {words}")])
             .env_clear()
@@ -154,7 +154,7 @@ impl Scratch {
     }
 }
 
-/// Ids of jobs and times are others each time; the ids that a case chooses itself stay.
+/// Replaces ids of jobs and times, which differ in each run; ids that a case chooses itself stay.
 fn without_times(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;

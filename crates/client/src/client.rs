@@ -22,7 +22,7 @@ const MAX_RESPONSE: usize = 1 << 30;
 /// How long to wait for a response to begin. Runner functions may run long.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Cheap to clone: all clones share their connections and their token.
+/// A client for one daemon. Clones are cheap, and share their connections and their token.
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 

@@ -19,12 +19,12 @@ pub struct ControllerCallResult {
 }
 
 impl Client {
-    /// JobService a runner function.
+    /// Calls a runner function.
     pub async fn runner(&self, local: &ControllerCall) -> Result<ControllerCallResult, Error> {
         self.call_local("/runner", local).await
     }
 
-    /// JobService a wheel function.
+    /// Calls a wheel function.
     pub async fn wheel(&self, local: &ControllerCall) -> Result<ControllerCallResult, Error> {
         self.call_local("/wheel", local).await
     }

@@ -20,7 +20,7 @@ const MAX_SILENCE: Duration = Duration::from_secs(45);
 /// How often to reconnect before giving up; the pauses grow up to five seconds.
 const MAX_RECONNECTS: u32 = 40;
 
-/// Reconnects and resumes where it was after a broken connection.
+/// A stream of events, which reconnects and resumes after a broken connection.
 pub struct Events {
     client: Client,
     after: Option<EventId>,
@@ -31,9 +31,9 @@ pub struct Events {
 /// An item of [`Events`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventNotice {
-    /// The id is 0 if the event is not stored, as the progress of runs.
+    /// An event. Its id is 0 if it is not stored, like the progress of runs.
     Event(LoggedEvent),
-    /// Events before `first` were asked for but are no longer stored.
+    /// Events before `first` were requested but are no longer stored.
     Gap { first: EventId },
 }
 

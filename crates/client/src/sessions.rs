@@ -27,7 +27,7 @@ pub struct DaemonInfo {
 }
 
 impl Client {
-    /// Gets a token and uses it from now on. `eauth` is Salt's; without it the daemon's own users are meant.
+    /// Gets a token and uses it from now on. `eauth` is Salt's; by default it means the daemon's own users.
     pub async fn login(
         &self,
         user: &str,
@@ -52,12 +52,12 @@ impl Client {
         Ok(())
     }
 
-    /// Who the daemon takes us for, and what we may do.
+    /// The user as whom the daemon identifies us, and the user's rights.
     pub async fn session(&self) -> Result<ClientSession, Error> {
         self.send_json(ApiRequest::get("/session")).await.map(parse_session)
     }
 
-    /// Asks for version and pid; also a way to find out whether a daemon runs.
+    /// Requests version and pid; also shows whether a daemon runs.
     pub async fn info(&self) -> Result<DaemonInfo, Error> {
         let reply = self.send_json(ApiRequest::get("/version")).await?;
         let pid = reply.walk("pid", ":").and_then(Value::as_i64).unwrap_or_default();

@@ -13,7 +13,7 @@ pub struct TargetStatus {
     pub host: String,
     /// `None` if no connection was tried yet.
     pub up: Option<bool>,
-    /// The cached grains; empty if there are none or they were not asked for.
+    /// The cached grains; empty if there are none or they were not requested.
     pub grains: Map,
 }
 

@@ -11,8 +11,8 @@ use crate::client::ApiRequest;
 use crate::events::ResumingStream;
 use crate::{Client, Error};
 
-/// Yields every return exactly once, also across reconnects. A slow reader may miss some of the output that commands
-/// print.
+/// A stream of a job's updates that yields every return exactly once, even across reconnects. A slow reader may miss
+/// some of the commands' output.
 pub struct JobWatch {
     client: Client,
     job: JobId,

@@ -11,7 +11,7 @@ use crate::link::{Link, RequestChannel};
 use crate::pool::{LinkRequest, Pool};
 use crate::transport::Prompt;
 
-/// Called for each stage of connecting that is complete.
+/// Called after each completed stage of connecting.
 pub type Progress = dyn Fn(Stage) + Send + Sync;
 
 #[async_trait]
@@ -30,7 +30,7 @@ pub trait Links: Send + Sync {
 
     async fn list(&self) -> Result<Vec<Info>, LinkFailure>;
 
-    /// Closes the links of these targets, or all if `targets` is empty; returns how many.
+    /// Closes the links of these targets, or all if `targets` is empty. Returns how many.
     ///
     /// With `wipe` the agents are removed from the targets too.
     async fn close(&self, targets: &[String], wipe: bool) -> Result<usize, LinkFailure>;

@@ -8,9 +8,9 @@ use rocksalt_core::log::{LogLevel, LogRecord};
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
-/// Lines within this span belong to a target, and to a job if there is one.
+/// The span of log lines that belong to a target, and to a job if there is one.
 ///
-/// Its own name in filters, `rocksalt_span`, lets it through where single modules are chosen.
+/// Its target is `rocksalt_span`, so that a filter that selects single modules can still include it.
 pub fn target_span(id: &str, job: Option<JobId>) -> Span {
     match job {
         Some(job) => tracing::error_span!(target: "rocksalt_span", "target", id, %job),
@@ -18,12 +18,12 @@ pub fn target_span(id: &str, job: Option<JobId>) -> Span {
     }
 }
 
-/// Milliseconds since then, with fractions.
+/// The milliseconds since `since`, with fractions.
 pub(crate) fn ms(since: Instant) -> f64 {
     (since.elapsed().as_secs_f64() * 10_000.0).round() / 10.0
 }
 
-/// The level up to which somebody listens; `None` if nobody does.
+/// The most verbose level that has a listener; `None` if there is no listener.
 pub fn level() -> Option<LogLevel> {
     match LevelFilter::current() {
         LevelFilter::OFF => None,
@@ -50,12 +50,12 @@ macro_rules! emit {
     }};
 }
 
-/// Emits a line of an agent.
+/// Emits a log line of an agent.
 pub fn emit_agent(record: LogRecord) {
     emit!("rocksalt_agent", record);
 }
 
-/// Emits a line of the keeper.
+/// Emits a log line of the keeper.
 pub fn emit_keeper(record: LogRecord) {
     emit!("rocksalt_keeper", record);
 }

@@ -24,13 +24,13 @@ use crate::transport::{self, LoginContext, LoginSession, NAMES, Prompt, Transpor
 
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Concurrent logins.
+    /// The limit of concurrent logins.
     pub connecting: usize,
-    /// Open links.
+    /// The limit of open links.
     pub open: usize,
-    /// A link that was idle for so long is closed.
+    /// A link that was idle for this long is closed.
     pub idle: Duration,
-    /// How many attempts to log in to a busy server.
+    /// The number of attempts to log in to a busy server.
     pub tries: u32,
 }
 
@@ -45,7 +45,7 @@ pub struct LinkRequest<'a> {
     pub entry: &'a RosterEntry,
     pub prompt: &'a dyn Prompt,
     pub agent_socket: Option<&'a Path>,
-    /// The least agent that is sufficient.
+    /// The minimum kind of agent that the request needs.
     pub agent_kind: AgentKind,
     /// Remove the agent's file as it starts.
     pub wipe: bool,
@@ -131,7 +131,7 @@ impl Pool {
                 }
                 Ok(Arc::clone(state.link.insert(made)))
             }
-            // The small agent stays usable.
+            // The link to the small agent remains usable.
             Err(failure) if state.live().is_some() => Err(failure),
             Err(failure) => {
                 state.link = None;
@@ -157,7 +157,7 @@ impl Pool {
         links
     }
 
-    /// Closes the links that `which` selects; returns how many.
+    /// Closes the links that `which` selects. Returns how many.
     pub async fn close(&self, which: impl Fn(&Info) -> bool, wipe: bool) -> usize {
         let picked: Vec<_> = self.open_links().into_iter().filter(|(link, _)| which(&link.info())).collect();
         let count = picked.len();
@@ -165,7 +165,7 @@ impl Pool {
         count
     }
 
-    /// Closes idle and lost links. To be called regularly.
+    /// Closes idle and lost links. Call it regularly.
     pub async fn reap(&self) -> usize {
         let limit = self.limits.idle;
         let idle = |link: &Arc<Link>| link.idle() >= limit;
@@ -200,7 +200,7 @@ impl Pool {
         }
     }
 
-    /// Each link, with the secondary agent on the same login.
+    /// Each link, with the secondary agent on its login if there is one.
     fn open_links(&self) -> Vec<(Arc<Link>, Option<Arc<Link>>)> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let known = slots.values().filter_map(|slot| slot.try_lock().ok());
@@ -226,10 +226,10 @@ impl Pool {
         Ok(Arc::clone(slots.entry(key.clone()).or_default()))
     }
 
-    /// Drops an empty slot, so that hosts that never answer don't accumulate.
+    /// Removes an empty slot, so that hosts that never answer don't accumulate.
     fn remove_if_empty(&self, key: &LinkKey, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two: the map's and the caller's. More means that another task waits for the slot.
+        // Two references: the map's and the caller's. More mean that another task waits for the slot.
         if Arc::strong_count(slot) <= 2 && slot.try_lock().is_ok_and(|state| state.link.is_none()) {
             slots.remove(key);
         }
@@ -326,7 +326,7 @@ impl Prompt for CachedPassword<'_> {
     }
 }
 
-/// Exponential back-off with jitter: clients that were refused together must not return together.
+/// Exponential back-off with jitter: clients that were refused together must not retry together.
 fn back_off(attempt: u32) -> Duration {
     let random = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), attempt) % 1000;
     Duration::from_millis(100 * (1 << attempt.min(6))).mul_f64(0.5 + random as f64 / 1000.0)

@@ -10,7 +10,7 @@ pub async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, LinkFailu
         return Ok(vec![SocketAddr::new(address, port)]);
     }
     let found = if cfg!(all(target_feature = "crt-static", target_env = "gnu")) {
-        // A static glibc can't load the system's name service modules; `getent` can.
+        // A static glibc can't load the system's name service modules, but `getent` can.
         ask_getent(host, port).await
     } else {
         tokio::net::lookup_host((host, port)).await.map(Iterator::collect).map_err(|error| error.to_string())

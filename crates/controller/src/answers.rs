@@ -1,7 +1,7 @@
-//! [`TargetAnswers`]: the controller's answers to what a target's function asks.
+//! [`TargetAnswers`]: the controller's answers to requests of functions that run on a target.
 //!
-//! A target is not trusted: the link decides its identity (docs/security-rules.md#r3), names are checked, and the size of
-//! what it sends is limited (docs/security-rules.md#r4, docs/security-rules.md#r6).
+//! A target is not trusted: the link decides its identity (docs/security-rules.md#r3), names are checked, and the size
+//! of what it sends is limited (docs/security-rules.md#r4, docs/security-rules.md#r6).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,12 +26,12 @@ use crate::pillar::PillarRequest;
 use crate::select::TargetSelector;
 use crate::tree::{self, failed};
 
-/// Answers the questions of one target's call.
+/// Answers the requests of one target's call.
 pub struct TargetAnswers {
     pub controller: Arc<Controller>,
-    /// The target that asks, by its link.
+    /// The requesting target, as identified by its link.
     pub source: String,
-    /// The job, and all of its targets.
+    /// The job of the call, and all targets of that job.
     pub job: JobId,
     pub targets: Arc<[String]>,
     pub updates: mpsc::UnboundedSender<JobUpdate>,
@@ -136,7 +136,7 @@ impl TargetAnswers {
         let mut running = tokio::task::JoinSet::new();
         for entry in selection.entries {
             let (controller, call, options) = (Arc::clone(&self.controller), call.clone(), options.clone());
-            // What is published may not publish again, so that there are no cycles.
+            // A published call gets `NoAnswers`, so it can't publish in turn: there are no cycles.
             let (updates, _) = mpsc::unbounded_channel();
             running.spawn(async move {
                 let (answers, cancel_signal) = (Arc::new(NoAnswers), CancelSignal::default());

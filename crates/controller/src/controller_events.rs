@@ -5,7 +5,7 @@ use rocksalt_core::{Event, JobId, Map, Value};
 
 use crate::job_events;
 
-/// The tag of the events of such a job: `salt/run/<jid>`; `None` for a job on targets.
+/// The tag of the events of a controller function: `salt/run/<jid>`; `None` for a job on targets.
 pub fn tag(function: &str, job: JobId) -> Option<String> {
     let (kind, rest) = function.split_once('.')?;
     let place = match kind {
@@ -13,7 +13,7 @@ pub fn tag(function: &str, job: JobId) -> Option<String> {
         "wheel" => "wheel",
         _ => return None,
     };
-    // No function of a target has three parts.
+    // A function of a target never has three parts.
     rest.contains('.').then(|| format!("salt/{place}/{job}"))
 }
 
@@ -30,14 +30,14 @@ pub(crate) fn new(job: &JobRecord) -> Option<Event> {
     Some(Event { tag: format!("{tag}/new"), data })
 }
 
-/// The record of such a job already has the form of the event.
+/// The event of a controller function's return. The recorded value normally has the form of the event already.
 pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> {
     let tag = tag(&job.function, job.id)?;
     let mut data = match &record.outcome {
         TargetOutcome::Returned(result) if result.value.as_map().is_some_and(|map| map.contains_key("fun")) => {
             result.value.as_map().cloned().unwrap_or_default()
         }
-        // It was too large to be kept whole, or nobody knows how it ended.
+        // The result was too large to be stored whole, or the outcome is unknown.
         other => {
             let mut data = new(job)?.data;
             data.insert("return", job_events::shown(other));
@@ -45,12 +45,12 @@ pub(crate) fn returned(job: &JobRecord, record: &ReturnRecord) -> Option<Event> 
             data
         }
     };
-    // Every event gets its own.
+    // Each event gets its own time stamp.
     data.remove("_stamp");
     Some(Event { tag: format!("{tag}/ret"), data })
 }
 
-/// The arguments as Salt shows them: named ones as a last map.
+/// The arguments in Salt's form: named ones as a last map.
 pub fn arguments(args: &[Value], kwargs: &Map) -> Value {
     let mut all = args.to_vec();
     if !kwargs.is_empty() {

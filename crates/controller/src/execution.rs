@@ -30,10 +30,10 @@ pub struct Execution {
     pub options: ExecutionOptions,
 }
 
-/// How an execution goes over its targets.
+/// How an execution proceeds through its targets.
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionOptions {
-    /// How many targets run at a time; all at once without it.
+    /// The number of targets that run at a time; all at once without it.
     pub batch: Option<usize>,
     /// The pause after each target of a batch.
     pub batch_wait: Duration,
@@ -43,19 +43,19 @@ pub struct ExecutionOptions {
     pub failhard: bool,
     /// Remove the agent afterwards.
     pub wipe: bool,
-    /// Send the output of commands as it comes.
+    /// Send the output of commands as it arrives.
     pub stream: bool,
     /// Send the progress of runs of states.
     pub progress: bool,
-    /// Targets keep their results until a receipt tells them that they are stored; this takes the receipts. Without it
-    /// a call ends with its controller.
+    /// Receives a receipt for each result; a target keeps its result until the receipt confirms that it is stored.
+    /// Without it a call ends with its controller.
     pub receipts: Option<mpsc::UnboundedSender<(String, Receipt)>>,
 }
 
-/// Makes the answers to what a target's function asks.
+/// Makes the answers to requests of a target's function.
 pub type AnswersFor = dyn Fn(&RosterEntry) -> Arc<dyn Answers> + Send + Sync;
 
-/// Cancels a job; every clone does.
+/// Cancels a job. Clones share one signal.
 #[derive(Clone)]
 pub struct CancelSignal(Arc<watch::Sender<CancelLevel>>);
 
@@ -73,12 +73,12 @@ impl Default for CancelSignal {
 }
 
 impl CancelSignal {
-    /// The processes of the calls get SIGTERM.
+    /// Sends SIGTERM to the processes of the calls.
     pub fn cancel(&self) {
         self.0.send_if_modified(|level| std::mem::replace(level, (*level).max(CancelLevel::Term)) == CancelLevel::None);
     }
 
-    /// The processes of the calls get SIGKILL.
+    /// Sends SIGKILL to the processes of the calls.
     pub fn kill(&self) {
         self.0.send_replace(CancelLevel::Kill);
     }
@@ -106,7 +106,7 @@ impl CancelSignal {
     }
 }
 
-/// The call on one target, and what it needs.
+/// The call on one target, with its context.
 pub(crate) struct TargetCall<'a> {
     pub call: Call,
     pub options: &'a ExecutionOptions,
@@ -116,7 +116,7 @@ pub(crate) struct TargetCall<'a> {
 }
 
 impl Controller {
-    /// Calls the function on each target. Each target gets exactly one `Done`, whatever happens.
+    /// Calls the function on each target. Sends exactly one `Done` for each target, whatever happens.
     pub async fn execute(
         self: &Arc<Controller>,
         execution: Execution,
@@ -173,7 +173,7 @@ impl Controller {
         }
     }
 
-    /// The controller's answers to what the targets' functions ask: files, pillar, other targets, events.
+    /// The controller's answers to requests of the targets' functions: files, pillar, other targets, events.
     pub(crate) fn answers_for(
         self: &Arc<Controller>,
         job: &JobRecord,
@@ -199,7 +199,7 @@ impl Controller {
         let working = self.through_reboots(entry, work);
         match limit {
             None => working.await,
-            // The call has its own limit inside; this one includes the time to connect.
+            // The call itself has the limit too; this limit includes the time to connect.
             Some(limit) => match timeout(limit + Duration::from_secs(5), working).await {
                 Ok(outcome) => outcome,
                 Err(_) => TargetOutcome::Returned(timed_out(limit)),
@@ -259,7 +259,7 @@ impl Controller {
         }
     }
 
-    /// Cancels a call that took too long. A target that does not answer the cancel either counts as unreachable.
+    /// Cancels a call that took too long. A target that does not even answer the cancel counts as unreachable.
     async fn give_up(&self, entry: &RosterEntry, request: RemoteCall, limit: Duration) -> TargetOutcome {
         if cancel(request).await.is_some() {
             return TargetOutcome::Returned(timed_out(limit));
@@ -271,7 +271,7 @@ impl Controller {
     }
 }
 
-/// Logs how a target ended, without its result, which may hold secrets.
+/// Logs the outcome on a target, without its result, which may contain secrets.
 fn log_outcome(outcome: &TargetOutcome) {
     match outcome {
         TargetOutcome::Returned(result) => {
@@ -284,7 +284,7 @@ fn log_outcome(outcome: &TargetOutcome) {
     }
 }
 
-/// Cancels or kills a call, and waits a moment for its result.
+/// Cancels or kills a call, and waits briefly for its result.
 async fn stop(
     request: &mut RemoteCall,
     cancel_signal: &CancelSignal,
@@ -298,7 +298,7 @@ async fn stop(
         } else {
             request.cancel()
         }
-        // With a command somebody waits at the terminal; a recorded job has more time to end.
+        // A command is waiting at a terminal; a recorded job has more time to end.
         let patience = if options.receipts.is_some() && !kill { PATIENCE } else { MOMENT };
         tokio::select! {
             result = request.finish(&mut output) => return result,
@@ -314,7 +314,7 @@ async fn stop(
 const MOMENT: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Cancels a call and waits a moment for its result; `None` if there is none.
+/// Cancels a call and waits briefly for its result; `None` if there is none.
 async fn cancel(mut request: RemoteCall) -> Option<Return> {
     request.cancel();
     timeout(MOMENT, request.finish(&mut |_, _| {})).await.ok()?.ok()

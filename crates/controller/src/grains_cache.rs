@@ -1,4 +1,4 @@
-//! [`GrainsCache`]: the grains of targets as they were last seen, for targeting without a connection.
+//! [`GrainsCache`]: the last known grains of targets, for targeting without a connection.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rocksalt_core::{Map, Value, json};
 
-/// A file for each target.
+/// Stores a file for each target.
 #[derive(Clone, Debug)]
 pub struct GrainsCache {
     pub directory: PathBuf,
@@ -30,10 +30,10 @@ impl GrainsCache {
         }
     }
 
-    /// Remembers the grains of a target.
+    /// Stores the grains of a target.
     pub fn remember(&self, id: &str, grains: &Map) -> io::Result<()> {
         let Some(path) = self.path(id) else { return Ok(()) };
-        // Grains may hold what other users must not see (docs/security-rules.md#r10).
+        // Grains may contain data that other users must not see (docs/security-rules.md#r10).
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let temporary = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
@@ -47,7 +47,7 @@ impl GrainsCache {
         }
     }
 
-    /// The id comes from a roster: it must not lead out of the directory.
+    /// The id comes from a roster, so the path must be checked to stay in the directory.
     fn path(&self, id: &str) -> Option<PathBuf> {
         let plain = !id.is_empty() && !id.contains(['/', '\0']) && id != "." && id != "..";
         plain.then(|| self.directory.join(format!("{id}.json")))

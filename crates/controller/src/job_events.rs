@@ -5,7 +5,7 @@ use rocksalt_core::{Event, JobId, Map, Value, json};
 
 use crate::controller_events;
 
-/// A job is new: Salt's old bare tag, and today's.
+/// The events of a new job: Salt's old bare tag, and the current one.
 pub fn new(job: &JobRecord) -> Vec<Event> {
     if let Some(event) = controller_events::new(job) {
         return vec![event];
@@ -45,7 +45,7 @@ pub fn returned(job: &JobRecord, record: &ReturnRecord) -> Event {
     Event { tag: format!("salt/job/{}/ret/{}", job.id, record.target), data }
 }
 
-/// The progress of a run of states: one event for each step that is done.
+/// The progress of a run of states: one event for each step that has ended.
 pub fn progress(job: &JobRecord, target: &str, number: i64, result: Value, total: i64) -> Event {
     let tag = format!("salt/job/{}/prog/{target}/{number}", job.id);
     let mut inner = Map::new();
@@ -60,7 +60,7 @@ pub fn progress(job: &JobRecord, target: &str, number: i64, result: Value, total
     Event { tag, data }
 }
 
-/// The event of a step that is done; `None` for other progress.
+/// The event of a step that has ended; `None` for other progress.
 pub fn step(job: &JobRecord, target: &str, bytes: &[u8]) -> Option<Event> {
     let news = json::parse(std::str::from_utf8(bytes).ok()?).ok()?;
     let news = news.as_map()?;
@@ -81,8 +81,8 @@ pub fn warning(job: &JobRecord, target: &str, text: &str, hint: Option<&str>) ->
     Event { tag: format!("salt/job/{}/warning/{target}", job.id), data: told }
 }
 
-/// An event of a target. The link decides whose it is, not the message (docs/security-rules.md#r3); under the tags of
-/// controllers and of other targets a target can't send any.
+/// An event that a target sent. The link decides its source, not the message (docs/security-rules.md#r3); tags of
+/// controllers and of other targets are moved below the target's own.
 pub fn from_target(job: JobId, target: &str, event: Event) -> Event {
     let own = ["salt/beacon/".to_owned(), "salt/minion/".to_owned(), format!("salt/state_result/{job}/")]
         .iter()
@@ -104,7 +104,7 @@ fn is_below(rest: &str) -> bool {
     rest.starts_with('/')
 }
 
-/// Tags that only the controller itself uses: Salt's own, and bare job ids.
+/// Whether only the controller itself uses this tag: Salt's own, and bare job ids.
 pub fn is_reserved(tag: &str) -> bool {
     const WORDS: [&str; 4] = ["_salt_error", "key", "minion_start", "salt"];
     let first = tag.split('/').next().unwrap_or_default();
@@ -115,7 +115,7 @@ pub fn is_reserved(tag: &str) -> bool {
         || first.parse::<JobId>().is_ok()
 }
 
-/// Writes the time into an event, as Salt does: `_stamp`, and `ts` in what came from a target.
+/// Adds the time to an event, as Salt does: `_stamp`, and `ts` in an event of a target.
 pub fn stamp(event: &mut Event, micros: u64) {
     let id = JobId::at(micros);
     let digits = id.as_str();
@@ -135,7 +135,7 @@ pub fn stamp(event: &mut Event, micros: u64) {
     event.data.insert("_stamp", text);
 }
 
-/// The arguments as Salt shows them: named ones as a last map that says that it is one.
+/// The arguments in Salt's form: named ones as a last map, marked with `__kwarg__`.
 pub fn arguments(job: &JobRecord) -> Value {
     let mut all = job.args.clone();
     if !job.kwargs.is_empty() {
@@ -160,12 +160,12 @@ pub fn shown(outcome: &TargetOutcome) -> Value {
 pub fn retcode(outcome: &TargetOutcome) -> i64 {
     match outcome {
         TargetOutcome::Returned(result) => result.retcode.into(),
-        // Salt's own for a target that gave no result.
+        // Salt's code for a target that returned no result.
         _ => 254,
     }
 }
 
-/// How a function's results are shown, where that isn't the usual way.
+/// The outputter for a function's results, unless it is the default one.
 pub fn outputter(function: &str) -> Option<&'static str> {
     rocksalt_catalog::nature(function).runs_states.then_some("highstate")
 }

@@ -17,7 +17,7 @@ pub trait JobRecords: Send + Sync + 'static {
     /// A job id that this process has not used yet.
     fn new_id(&self) -> JobId;
 
-    /// A target's outcome with the time and what the record needs besides.
+    /// The record of a target's outcome, with the time.
     fn return_record(&self, job: &JobRecord, target: String, outcome: TargetOutcome) -> ReturnRecord;
 
     /// Stores returns and, with the last of them, the end of the job. Storing them again changes nothing.
@@ -30,13 +30,13 @@ pub trait JobRecords: Send + Sync + 'static {
 
     async fn set_state(&self, job: &mut JobRecord, state: JobState) -> Result<(), Error>;
 
-    /// Whether anybody can read events; where nobody can, none are made.
+    /// Whether anybody can read events; otherwise none are made.
     fn has_events(&self) -> bool;
 
     /// Stores events.
     async fn store_events(&self, events: Vec<Event>) -> Result<(), Error>;
 
-    /// Sends an event to those who listen now, without storing it.
+    /// Sends an event to the current listeners, without storing it.
     fn publish_event(&self, event: Event);
 }
 

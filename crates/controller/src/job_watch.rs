@@ -1,7 +1,7 @@
-//! [`UpdateLog`] and [`JobWatcher`]: what a job does, for those who watch it.
+//! [`UpdateLog`] and [`JobWatcher`]: the updates of a job, for those who watch it.
 //!
-//! The log holds a bounded number of updates. A watcher that comes late or is slow takes the returns from the ledger and
-//! continues with what the log still has: it may miss some of a command's output, but never a return.
+//! The log holds a bounded number of updates. A watcher that starts late or is slow takes the returns from the ledger
+//! and continues with the rest of the log: it may miss some of a command's output, but never a return.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,18 +15,18 @@ use tokio::sync::watch;
 
 use crate::ledger::Ledger;
 
-/// The log of a job holds this many updates, and this many bytes of what is in them.
+/// The log of a job holds at most this many updates, and this many bytes of their content.
 const MAX_UPDATES: usize = 4096;
 const MAX_BYTES: usize = 1 << 20;
 
-/// How often the ledger is asked about a job that runs elsewhere.
+/// How often the ledger is read for a job that another controller runs.
 const POLL: Duration = Duration::from_millis(500);
 
 pub struct UpdateLog {
-    /// Random: a mark of an earlier run of the daemon means nothing here.
+    /// Random, so that marks of an earlier process of the daemon are not valid.
     id: u64,
     buffer: Mutex<Buffer>,
-    /// Tells the watchers that there is more.
+    /// Notifies the watchers of new updates.
     count: watch::Sender<u64>,
 }
 
@@ -36,7 +36,7 @@ struct Buffer {
     dropped: u64,
     updates: VecDeque<(Arc<JobUpdate>, usize)>,
     bytes: usize,
-    /// Targets that are being worked on.
+    /// Targets whose calls have begun and not ended.
     begun: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Default for UpdateLog {
 }
 
 impl UpdateLog {
-    /// A return is pushed once it is stored, `Ended` once the record says so.
+    /// Adds an update. A return is pushed once it is stored, `Ended` once the record says so.
     pub fn push(&self, update: JobUpdate) {
         let mut buffer = self.buffer();
         match &update {
@@ -78,9 +78,9 @@ pub struct JobWatcher {
     ledger: Arc<Ledger>,
     job: JobId,
     position: Option<LogPosition>,
-    /// What comes before anything else.
+    /// Updates to return before reading on.
     page: VecDeque<JobUpdate>,
-    /// Whose return was given already.
+    /// Targets whose return was passed on already.
     given: HashSet<String>,
     ended: bool,
 }
@@ -92,19 +92,19 @@ struct LogPosition {
 }
 
 impl JobWatcher {
-    /// `log` is that of a job that runs in this process.
+    /// Watches a job; `log` is its log if it runs in this process.
     pub fn new(ledger: Arc<Ledger>, job: JobId, log: Option<Arc<UpdateLog>>) -> JobWatcher {
         let position = log.map(|log| LogPosition { count: log.count.subscribe(), log, next: 0 });
         JobWatcher { ledger, job, position, page: VecDeque::new(), given: HashSet::new(), ended: false }
     }
 
-    /// Where it is, for [`JobWatcher::resume`]; `None` where only the ledger is read.
+    /// The current position, for [`JobWatcher::resume`]; `None` if only the ledger is read.
     pub fn mark(&self) -> Option<String> {
         let position = self.position.as_ref().filter(|_| self.page.is_empty())?;
         Some(format!("{:x}-{}", position.log.id, position.next))
     }
 
-    /// Goes on from a mark, if it is one of this log's; else from the beginning.
+    /// Continues from a mark if it belongs to this log, otherwise from the beginning.
     pub fn resume(&mut self, mark: &str) {
         let Some(position) = &mut self.position else { return };
         let Some((log, next)) = mark.split_once('-') else { return };
@@ -117,7 +117,7 @@ impl JobWatcher {
         }
     }
 
-    /// What comes next; waits for it. `None` once the job has ended.
+    /// Waits for the next update. `None` once the job has ended.
     pub async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
         loop {
             if let Some(update) = self.page.pop_front() {
@@ -135,7 +135,7 @@ impl JobWatcher {
             };
             match position.look() {
                 NextUpdate::Update(update) => {
-                    // Cloned once for each watcher: they send it over a wire anyhow.
+                    // Cloned for each watcher, which costs little beside sending it.
                     self.page.push_back(JobUpdate::clone(&update));
                 }
                 NextUpdate::Behind { begun } => {
@@ -162,9 +162,9 @@ impl JobWatcher {
         }
     }
 
-    /// What the ledger says of a job that has ended, or that another controller runs.
+    /// Reads the state of a job that has ended, or that another controller runs.
     async fn read_ledger(&mut self) -> Result<(), Error> {
-        // The record first: what it calls ended has all its returns.
+        // The record is read first: if it has ended, all of its returns are stored.
         let Some(job) = self.ledger.job(self.job).await? else {
             self.ended = true;
             return Ok(());
@@ -181,7 +181,7 @@ impl JobWatcher {
         Ok(())
     }
 
-    /// The job, as it is known now.
+    /// The job's current record.
     pub async fn record(&self) -> Result<Option<JobRecord>, Error> {
         self.ledger.job(self.job).await
     }
@@ -189,7 +189,7 @@ impl JobWatcher {
 
 enum NextUpdate {
     Update(Arc<JobUpdate>),
-    /// Some were forgotten before they were read.
+    /// Some updates were dropped before they were read.
     Behind {
         begun: Vec<String>,
     },
@@ -198,7 +198,7 @@ enum NextUpdate {
 
 impl LogPosition {
     fn look(&mut self) -> NextUpdate {
-        // Marked as seen before looking: what comes after the look wakes us.
+        // Marked as seen before reading: a later update wakes the watcher.
         self.count.borrow_and_update();
         let buffer = self.log.buffer();
         if self.next < buffer.dropped {
@@ -215,7 +215,7 @@ impl LogPosition {
     }
 }
 
-/// About how much memory it takes.
+/// The approximate memory of an update.
 fn size(update: &JobUpdate) -> usize {
     match update {
         JobUpdate::Output { bytes, .. } | JobUpdate::Progress { bytes, .. } => bytes.len(),
@@ -291,7 +291,7 @@ mod tests {
         log.push(JobUpdate::Begun { target: "a".into() });
         log.push(JobUpdate::Begun { target: "b".into() });
         log.push(JobUpdate::Done(ledger.returned(&job, "a", fine()).await.expect("stored")));
-        // More than is remembered: the watcher that did not read yet is behind.
+        // More than the log holds: the watcher that has not read yet falls behind.
         for _ in 0..MAX_UPDATES {
             log.push(JobUpdate::Output { target: "b".into(), stream: Stream::Stdout, bytes: b"x".to_vec() });
         }

@@ -1,7 +1,7 @@
 //! Takes a request to its stored result.
 //!
-//! [`jobs`] starts every job: [`select`] finds its targets, [`execution`] runs the call on them, [`answers`] serves what
-//! their functions ask meanwhile, and [`job_records`] is where the job is recorded. Nothing here knows SSH or HTTP.
+//! [`jobs`] starts every job: [`select`] finds its targets, [`execution`] runs the call on them, [`answers`] serves the
+//! requests of their functions, and [`job_records`] is where the job is recorded. Nothing here knows SSH or HTTP.
 
 pub mod select;
 
@@ -46,21 +46,21 @@ pub struct Controller {
     pub pillar: pillar::Pillar,
     pub grains_cache: grains_cache::GrainsCache,
     pub peer: peer::Rules,
-    /// Where files that targets send with `cp.push` are stored; `None`: targets may send none.
+    /// Where files that targets send with `cp.push` are stored; `None` refuses them.
     pub receive: Option<Receive>,
     /// Which agent a call needs.
     pub agent_kind: fn(&Call) -> AgentKind,
-    /// The result of a function that the controller answers in the place of a target: agents have no documentation.
+    /// The result of a function that the controller answers in place of the target: agents have no documentation.
     pub local_answer: fn(&Call) -> Option<Return>,
     /// The user, for records.
     pub user: String,
 }
 
-/// Salt's `file_recv`.
+/// Where and how much a target may store: Salt's `file_recv`.
 #[derive(Clone, Debug)]
 pub struct Receive {
-    /// Each target has a directory of its own in it.
+    /// Contains a directory for each target.
     pub directory: PathBuf,
-    /// In bytes.
+    /// The limit in bytes.
     pub most: u64,
 }

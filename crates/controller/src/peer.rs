@@ -1,9 +1,9 @@
-//! [`Rules`]: which functions a target may run on other targets. None, unless a rule allows it.
+//! [`Rules`]: which functions a target may run on other targets: none, unless a rule allows it.
 
 use rocksalt_core::target::Pcre;
 use rocksalt_core::{Map, Value};
 
-/// Salt's `peer`: patterns of ids, each with the patterns of functions they may publish.
+/// Salt's `peer`: patterns of ids, each with the patterns of functions that they may publish.
 #[derive(Clone, Debug, Default)]
 pub struct Rules(Vec<(Pcre, Vec<Pcre>)>);
 
@@ -27,7 +27,8 @@ impl Rules {
         Ok(Rules(parsed))
     }
 
-    /// `source` is the target that the link belongs to, never what a message claims (docs/security-rules.md#r3).
+    /// Whether a target may publish a function. `source` is the target that the link belongs to, never what a message
+    /// claims (docs/security-rules.md#r3).
     pub fn allow(&self, source: &str, function: &str) -> bool {
         let mine = self.0.iter().filter(|(id, _)| id.matches(source));
         mine.flat_map(|(_, functions)| functions).any(|pattern| pattern.matches(function))

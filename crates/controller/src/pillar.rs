@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use crate::Controller;
 use crate::tree;
 
-/// Where pillar comes from.
+/// The sources of pillar.
 pub struct Pillar {
     pub files: Arc<dyn FileBackend>,
     pub external: Arc<ExternalPillars>,
@@ -50,12 +50,12 @@ pub struct PillarRequest {
     pub grains: Map,
     pub saltenv: String,
     pub pillarenv: String,
-    /// Merged over the rest.
+    /// Pillar data from the request, merged over the rest.
     pub given: Map,
 }
 
 impl Controller {
-    /// A target's pillar; `_errors` lists what did not render.
+    /// A target's pillar; `_errors` lists what failed to render.
     pub async fn pillar(&self, id: &str, mut wanted: PillarRequest) -> Result<Compiled, Problem> {
         let mut options = self.pillar.compiler.options.clone();
         options.insert("id", id);
@@ -114,7 +114,7 @@ impl Compiler {
     }
 }
 
-/// Trees that external pillars bring (`git`) are compiled in the same way.
+/// Compiles trees of external pillars (`git`) in the same way.
 #[async_trait]
 impl DirectoryCompiler for Compiler {
     async fn compile(
@@ -146,7 +146,7 @@ impl DirectoryCompiler for Compiler {
     }
 }
 
-/// Serves the pillar's files and what external pillars have, and nothing else.
+/// Serves the files of the pillar and the data of external pillars, and nothing else.
 struct PillarAnswers {
     files: Arc<dyn FileBackend>,
     external: Option<Arc<ExternalPillars>>,

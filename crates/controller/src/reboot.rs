@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_secs(20);
 const MOST: f64 = 86_400.0;
 
 impl Controller {
-    /// A call on a target, resumed after each reboot that the target announces.
+    /// Calls a target, and resumes the call after each reboot that the target announces.
     pub(crate) async fn through_reboots(&self, entry: &RosterEntry, work: TargetCall<'_>) -> TargetOutcome {
         let (call, options, answers, updates, cancel_signal) =
             (work.call.clone(), work.options, work.answers.clone(), work.updates, work.cancel_signal);
@@ -72,7 +72,7 @@ impl Controller {
                     let hint = problem.hint.unwrap_or_else(|| announced.done_before());
                     return Err(TargetOutcome::Returned(Problem::new(problem.kind, text).hint(hint).into()));
                 }
-                // Not down yet: the link still stands.
+                // The machine has not shut down yet: the link still works.
                 Ok(TargetOutcome::Returned(_)) => {}
                 // A dead link must not be reused.
                 _ => drop(self.links.close(std::slice::from_ref(&entry.id), false).await),
@@ -95,7 +95,7 @@ struct RebootAnnouncement {
 }
 
 impl RebootAnnouncement {
-    /// In the form in which agents report progress.
+    /// The progress in the form in which agents report it.
     fn progress(&self, left: u64) -> Vec<u8> {
         let mut map = Map::new();
         map.insert("done", self.done);
@@ -114,7 +114,7 @@ fn kwargs(announced: &RebootAnnouncement, probe: bool) -> Map {
     Map::from_iter([("journal".into(), announced.journal.as_str().into()), ("probe".into(), probe.into())])
 }
 
-/// The announcement, if the outcome is one. It only makes the controller ask the same target again.
+/// The announcement, if the outcome is one. Its only effect is that the controller calls the same target again.
 fn announced(outcome: &TargetOutcome) -> Option<RebootAnnouncement> {
     let TargetOutcome::Returned(result) = outcome else { return None };
     result.problem.as_ref().filter(|problem| problem.kind == ProblemKind::Rebooting)?;

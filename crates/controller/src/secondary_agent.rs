@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::Controller;
 
-/// These functions only read a list.
+/// Short, because these functions only read a list.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn is_about_jobs(function: &str) -> bool {
@@ -32,7 +32,7 @@ impl Controller {
     }
 }
 
-/// Joins lists; of maps and texts it takes the one that is not empty.
+/// Joins lists; of maps and texts it keeps the first that is not empty.
 fn add(value: &mut Value, other: Value) {
     match (value, other) {
         (Value::List(all), Value::List(more)) => all.extend(more),

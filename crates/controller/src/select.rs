@@ -1,4 +1,4 @@
-//! [`Controller::select`]: the targets that a target expression means.
+//! [`Controller::select`]: the targets that a target expression selects.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct TargetSelector {
     pub delimiter: String,
 }
 
-/// The targets, and those that could not be asked.
+/// The selected targets, and those whose grains could not be read.
 #[derive(Default)]
 pub struct Selection {
     pub entries: Vec<RosterEntry>,
@@ -31,7 +31,7 @@ pub struct Selection {
 }
 
 impl Controller {
-    /// In the roster's order. Asks targets for their grains where the expression needs them.
+    /// Selects targets, in the roster's order. Requests grains from targets if the expression needs them.
     pub async fn select(&self, target: &TargetSelector) -> Result<Selection, target::Error> {
         let expression = TargetExpression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
         let mut selection = Selection::default();
@@ -49,7 +49,7 @@ impl Controller {
         Ok(selection)
     }
 
-    /// The grains of every target of the roster; `None` where they can't be had.
+    /// The grains of every target of the roster; `None` if they can't be read.
     async fn all_grains(&self, unknown: &mut Vec<(RosterEntry, LinkFailure)>) -> Vec<Option<Map>> {
         let mut all: Vec<Option<Map>> =
             self.roster.entries.iter().map(|entry| self.grains_cache.grains(&entry.id)).collect();
@@ -74,7 +74,7 @@ impl Controller {
             match result {
                 Ok(result) => {
                     if let Value::Map(grains) = result.value {
-                        // Without the cache the target is asked again the next time.
+                        // If this fails, the next selection requests the grains again.
                         let _ = self.grains_cache.remember(&entry.id, &grains);
                         all[index] = Some(grains);
                     }

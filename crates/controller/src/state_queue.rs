@@ -1,4 +1,4 @@
-//! [`StateQueues`]: a queue for each target, so that two runs of states never overlap. The first job runs.
+//! [`StateQueues`]: a queue for each target, so that two runs of states never overlap. The first job in a queue runs.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rocksalt_core::{JobId, Map, Value};
 use tokio::sync::watch;
 
-/// Whether a function needs the target exclusively. A dry run does too: it must not see the changes of another run halfway.
+/// Whether a function needs the target exclusively. A dry run does too: it must not see the incomplete changes of
+/// another run.
 pub fn exclusive(function: &str, kwargs: &Map) -> bool {
-    // Salt's way to allow overlapping runs.
+    // `concurrent` is Salt's way to allow overlapping runs.
     rocksalt_catalog::nature(function).whole_machine && !kwargs.get("concurrent").is_some_and(Value::truth)
 }
 
-/// Whether a run waits in line: Salt's `queue` argument, true or how many may wait.
+/// Whether a run waits in the queue: Salt's `queue` argument, true or how many may wait.
 pub fn queues(kwargs: &Map) -> bool {
     match kwargs.get("queue") {
         Some(Value::Int(number)) => *number > 0,
@@ -42,7 +43,7 @@ impl StateQueues {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the target if no job holds it or waits for it; else the job that holds it.
+    /// Takes the target if its queue is empty, otherwise returns the job that holds it.
     pub fn take(&self, target: &str, job: JobId) -> Result<QueuePlace, JobId> {
         match self.holder(target) {
             Some(holder) => Err(holder),
@@ -54,7 +55,7 @@ impl StateQueues {
         self.lines().targets.get(target).and_then(VecDeque::front).map(|place| place.job)
     }
 
-    /// A place at the end of the queue.
+    /// Adds the job at the end of the queue.
     pub fn line_up(&self, target: &str, job: JobId) -> QueuePlace {
         let mut lines = self.lines();
         lines.next += 1;

@@ -1,4 +1,4 @@
-//! The controller's files as targets ask for them: a list, many small ones, a large one as a stream.
+//! Sends the controller's files to targets: a list, many small files in one answer, or a large one as a stream.
 
 use rocksalt_backends::files::{Error, FileBackend, FileTreeEntryKind, TreePath};
 use rocksalt_core::call::{Problem, ProblemKind};
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 
-/// The most that one answer holds; what is beyond it is asked for by itself.
+/// The limit of one answer; files beyond it are requested one by one.
 const ANSWER: u64 = 8 * 1024 * 1024;
 
 /// The answer to `Ask::Tree`.
@@ -45,7 +45,7 @@ pub async fn contents(files: &dyn FileBackend, saltenv: &str, paths: &[String]) 
             continue;
         }
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-        // It may grow while it is read.
+        // The file may grow while it is read.
         file.take(ANSWER - sum).read_to_end(&mut content).await.map_err(|error| failed(&error))?;
         sum += content.len() as u64;
         contents.push(Value::Bytes(content));
@@ -65,7 +65,7 @@ pub async fn send(
     send_all(&mut file, pieces).await
 }
 
-/// Sends a file's content; its hash and size are the answer.
+/// Streams a file's content. Returns its hash and size.
 pub async fn send_all(
     file: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
     pieces: &mpsc::Sender<Vec<u8>>,

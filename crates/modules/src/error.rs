@@ -1,4 +1,4 @@
-//! Why a function could not do its work.
+//! Why a function failed.
 
 use std::io;
 use std::path::Path;
@@ -7,19 +7,19 @@ use rocksalt_core::{Problem, call::ProblemKind, pattern};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A function's failure: what was being done to what, and why it did not work.
+/// A function's failure: the attempted operation, its object, and the reason.
 ///
-/// Nothing is rolled back: the text must say what was already done, if anything was.
+/// Nothing is rolled back, so the text must also say what was already done.
 #[derive(Debug)]
 pub struct Error(Box<Problem>);
 
 impl Error {
-    /// It ran and failed.
+    /// The function ran and failed.
     pub fn failed(text: impl Into<String>) -> Error {
         Error(Box::new(Problem::new(ProblemKind::Failed, text)))
     }
 
-    /// The arguments don't fit together; nothing was done.
+    /// The arguments are invalid together; nothing was done.
     pub fn arguments(text: impl Into<String>) -> Error {
         Error(Box::new(Problem::new(ProblemKind::Arguments, text)))
     }
@@ -32,7 +32,7 @@ impl Error {
         Error(Box::new(Problem::new(ProblemKind::TimedOut, text)))
     }
 
-    /// `doing` is a verb phrase: "read", "set the mode of".
+    /// An I/O failure. `doing` is a verb phrase: "read", "set the mode of".
     pub fn io(doing: &str, path: impl AsRef<Path>, error: &io::Error) -> Error {
         Error::failed(format!("could not {doing} {}: {}", path.as_ref().display(), reason(error)))
     }
@@ -47,7 +47,7 @@ impl Error {
     }
 }
 
-/// An I/O error without Rust's "(os error 2)", which tells a user nothing.
+/// The text of an I/O error, without Rust's "(os error 2)", which does not help a user.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {

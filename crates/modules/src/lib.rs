@@ -1,8 +1,8 @@
-//! What can be done to a machine, and how to look at it.
+//! Functions and states that change a machine, and functions that read it.
 //!
-//! [`catalog`] has a file for each noun; whatever it does to the machine goes through [`machine`].
+//! [`catalog`] has a file for each noun; everything that it does to the machine passes through [`machine`].
 
-// The small agent has every noun's file and uses few of them; what nobody uses is not in the program.
+// The small agent compiles every noun's file but uses few of them; the linker drops the rest.
 #![cfg_attr(not(feature = "whole"), allow(dead_code, unused_imports))]
 
 pub mod catalog;

@@ -14,8 +14,8 @@ use crate::states;
 
 /// Compiles state files one by one and checks the arguments of their steps.
 ///
-/// `{"files": …, "states": …, "errors": […], "warnings": […]}`. Without names: all files of the
-/// environment, and what the top file gives this machine.
+/// Returns `{"files": …, "states": …, "errors": […], "warnings": […]}`. Without names it checks all files of the
+/// environment, and what the top file assigns to this machine.
 pub fn check(host: &Arc<HostSystem>, context: &CompileContext, request: &StateRequest) -> Result<FunctionOutcome> {
     let saltenv = request.saltenv.as_deref().unwrap_or("base");
     let all = request.sls.is_empty();
@@ -80,7 +80,7 @@ impl CheckReport {
             let known = |entry: &&catalog::StateEntry| entry.name.split('.').next() == Some(chunk.state.as_str());
             match catalog::states().any(|entry| known(&entry)) {
                 true => self.errors.push(with_suggestion(fault, &name, catalog::states().map(|entry| entry.name))),
-                // Modules of Salt that aren't here yet are no mistake of the user's.
+                // A module of Salt that we don't have yet is not the user's mistake.
                 false => self.warnings.push(fault.hint("this version doesn't have it; the step would fail")),
             }
             return;

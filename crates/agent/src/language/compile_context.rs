@@ -10,10 +10,11 @@ use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{Command, EntryKind, HostSystem, Probe, System};
 use rocksalt_sls::{ChangedArgument, CompileInputs, Decryptor, FileSources, StateCatalog, TemplateFunctions};
 
-/// A module of Salt with a watch function that is not here yet: a state file means the same everywhere.
+/// A module of Salt whose states have a watch function and that we don't have yet. The compiler must know it, so that a
+/// state file means the same in both.
 const OTHER_WATCHER: &str = "etcd";
 
-/// Everything that a compilation needs, taken from the host once.
+/// The inputs of a compilation, read from the host once.
 pub struct CompileContext {
     bridge: Rc<HostBridge>,
     id: String,
@@ -29,7 +30,7 @@ impl CompileContext {
         Ok(CompileContext { pillar: host.pillar()?, ..CompileContext::without_pillar(host, saltenv, pillarenv) })
     }
 
-    /// For compiling a pillar, when there is none yet.
+    /// A context for compiling a pillar, which has no pillar itself.
     pub fn without_pillar(
         host: &Arc<HostSystem>,
         saltenv: Option<String>,

@@ -6,9 +6,9 @@ use rocksalt_sls::schedule::{ItemKind, OrderMode, Schedule, ScheduleOptions, Wai
 
 use crate::states;
 
-/// `{"mode": …, "steps": [{"id", "function", "name", "sls", "needs": [{"step", "why"}]}]}`.
+/// Returns `{"mode": …, "steps": [{"id", "function", "name", "sls", "needs": [{"step", "why"}]}]}`.
 ///
-/// In the mode `ansible` (`ordered`) the edges that only say that steps run one after another are left out.
+/// In the mode `ansible` (`ordered`) the edges that only express the sequence of steps are left out.
 pub fn graph(low: &Low, mode: OrderMode) -> Value {
     let infos: Vec<_> = low.chunks.iter().map(states::chunk_info).collect();
     let schedule = Schedule::new(low, &infos, ScheduleOptions { mode, width: 1, test: true, failhard: false });

@@ -38,15 +38,15 @@ pub use rocksalt_modules::grains::gather as grains;
 
 pub const AGENT_KIND: AgentKind = AgentKind::Whole;
 
-/// Receives how far a run is.
+/// Receives the progress of a run.
 type MapListener<'a> = Option<&'a (dyn Fn(&Map) + Send + Sync)>;
 
-/// Gives a host the controller's files, its pillar, templates and runs of states.
+/// Gives a host the services of the controller: files, pillar, templates and runs of states.
 pub fn attach_services(host: &Arc<HostSystem>, progress: Option<ProgressListener>, pillar: Option<Map>) {
     services::attach(host, progress, pillar);
 }
 
-/// Runs a call; a run of states gets the lock that keeps other runs off the machine.
+/// Runs a call; a run of states first takes the lock that excludes other runs on the machine.
 pub fn with_state_lock(
     host: &Arc<HostSystem>,
     mut call: Call,
@@ -82,7 +82,7 @@ pub fn run_request(
     }
     match &request.saltenv {
         Some(saltenv) => context.set_option("saltenv", saltenv.as_str()),
-        // State files that are named without an environment are those of `base`.
+        // Without an environment, named state files belong to `base`.
         None if !request.sls.is_empty() && context.options().get("saltenv").is_none_or(Value::is_null) => {
             context.set_option("saltenv", "base");
         }
@@ -144,7 +144,7 @@ fn compile_high(context: &CompileContext, request: &StateRequest) -> Result<std:
 
 fn send_warnings(host: &HostSystem, high: &High) {
     for warning in &high.warnings {
-        // The run does not depend on it.
+        // Ignored: the run does not depend on the warning.
         let _ = host.controller().ask(Ask::Warning { text: warning.text.clone(), hint: warning.hint.clone() });
     }
 }
@@ -176,7 +176,7 @@ fn run_low(
     resume::finish_run(host, request, &options, low, run)
 }
 
-/// Turns updates into maps; with `steps`, with the result of each step that has ended.
+/// Turns updates into maps; with `steps` they also have the result of each step that ended.
 fn progress_reporter(progress: MapListener<'_>, steps: bool) -> impl Fn(&states::RunUpdate<'_>) + Sync {
     move |update: &states::RunUpdate<'_>| {
         if let Some(progress) = progress {
@@ -193,9 +193,9 @@ fn progress_reporter(progress: MapListener<'_>, steps: bool) -> impl Fn(&states:
     }
 }
 
-/// A step's result for a progress update; a large one is shortened, and is complete in the run's result.
+/// A step's result for a progress update; a large one is shortened here, but complete in the run's result.
 fn step_value(tag: &str, result: &Map) -> Value {
-    /// What goes into one piece of a stream with room to spare.
+    /// Fits into one piece of a stream with room to spare.
     const MOST: usize = 48 << 10;
     let whole = Value::Map(result.clone());
     if rocksalt_core::json::compact(&whole).len() <= MOST {
@@ -213,7 +213,7 @@ fn outcome_of(results: Map) -> FunctionOutcome {
     FunctionOutcome { value: results.into(), retcode: if failed { 2 } else { 0 } }
 }
 
-/// How many steps run at once where a mode allows it.
+/// The number of steps that run at once where the mode allows it.
 fn width(options: &Map) -> usize {
     match options.get("state_width").and_then(Value::as_i64) {
         Some(number) => usize::try_from(number).unwrap_or(1).clamp(1, 256),
@@ -242,7 +242,7 @@ fn mode(context: &CompileContext, request: &StateRequest) -> Result<OrderMode> {
     }
 }
 
-/// Salt's result for a highstate that has nothing for this machine: a step that failed, not an error.
+/// Salt's result for a highstate that has nothing for this machine: a failed step, not an error.
 fn nothing_to_do(request: &StateRequest, faults: &[SlsFault]) -> Option<FunctionOutcome> {
     let [fault] = faults else { return None };
     if request.verb != StateVerb::Apply || fault.kind != SlsFaultKind::NoTopMatch {
@@ -313,16 +313,16 @@ fn render_template(host: &Arc<HostSystem>, template: &Template<'_>, shebang: boo
     };
     let started = Instant::now();
     let result = render::render_file(&context.inputs(), &file);
-    // Elsewhere the source is the text itself, or an address that may hold a password.
+    // Other sources are the text itself, or an address that may hold a password.
     let source = if template.source.starts_with("salt://") { template.source } else { "a template" };
     let ms = started.elapsed().as_millis();
     let outcome = if result.is_ok() { "rendered" } else { "failed to render" };
     host.log(LogLevel::Debug, "templates", format_args!("{outcome} {source} with {} in {ms} ms", template.renderer));
-    // Salt's text, which becomes the comment of a state, shows the line itself.
+    // Salt's text already shows the line, and becomes the comment of a state.
     result.map_err(|fault| Error::failed(fault.text))
 }
 
-/// The outputs of a step of a run here, for another target of the job.
+/// The outputs of a step of a run on this machine, for another target of the job.
 pub fn step_outputs(host: &Arc<HostSystem>, args: &[Value]) -> Result<Map> {
     let text = |place: usize| args.get(place).and_then(Value::as_str).unwrap_or_default();
     let id = host.options().get("id").map(ToString::to_string).unwrap_or_default();

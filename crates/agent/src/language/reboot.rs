@@ -7,13 +7,13 @@ use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{HostSystem, Probe, StateRequest, StateVerb, System};
 
-/// What the controller must know if a call paused for a reboot.
+/// The data that the controller needs if a call paused for a reboot.
 pub fn announced_reboot(host: &HostSystem, result: &Return) -> Option<Map> {
     let rebooting = result.problem.as_ref().is_some_and(|problem| problem.kind == ProblemKind::Rebooting);
     rebooting.then(|| host.run_notes().reboots().announced()).flatten()
 }
 
-/// Reboots the machine. If that fails, the reason is the result of [`resume`].
+/// Reboots the machine. If that fails, [`resume`] returns the reason.
 pub fn reboot(host: &Arc<HostSystem>, message: Option<&str>) {
     *reboot_failure() = None;
     if let Err(error) = catalog::restart(&**host, message) {

@@ -15,7 +15,7 @@ use super::{MapListener, outcome_of, progress_reporter};
 use crate::states::journal::{Journal, boot, trace, unresumed_runs};
 use crate::states::{RebootPause, RunResult, RunnerOptions, StepRunner};
 
-/// The outcome of a run. If it pauses for a reboot, writes its journal and tells the controller.
+/// Makes the outcome of a run. If the run pauses for a reboot, writes its journal and informs the controller.
 pub fn finish_run(
     host: &Arc<HostSystem>,
     request: &StateRequest,
@@ -37,7 +37,8 @@ pub fn finish_run(
             let text = format!("the machine reboots; the run resumes if it is up again within {wait} seconds");
             Err(Problem::new(ProblemKind::Rebooting, text).into())
         }
-        // Without a journal the rest would be lost: so there is no reboot, and the step that requested it has failed.
+        // Without a journal the remaining steps would be lost, so there is no reboot, and the step that requested it
+        // fails.
         Err(error) => {
             let mut results = run.results;
             if let Some(Value::Map(result)) = results.get_mut(&tag) {
@@ -82,15 +83,15 @@ fn target(host: &HostSystem) -> String {
 pub struct Resumed {
     journal: Journal,
     path: PathBuf,
-    /// Only tell whether it could resume.
+    /// Only report whether the run could resume.
     probe: bool,
 }
 
 impl Resumed {
-    /// Finds the journal of this call's job; `argument` has the journal's hash.
+    /// Finds the journal of this call's job; `argument` contains the journal's hash.
     pub fn find(host: &HostSystem, argument: &Value) -> Result<Resumed> {
         let text = |key: &str| argument.walk(key, ":").and_then(Value::as_str).unwrap_or_default();
-        // The call itself decides which job this is, not its arguments.
+        // The job comes from the call itself, not from its arguments.
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
         let (journal, path) = Journal::find(&job, &target(host), text("journal"))?;
         if journal.boot == boot::identity(host) {
@@ -114,7 +115,7 @@ impl Resumed {
         if self.probe {
             return Ok(FunctionOutcome { value: true.into(), retcode: 0 });
         }
-        // First of all: whatever happens now, the run must not resume a second time.
+        // Removed first: whatever happens now, the run must not resume a second time.
         std::fs::remove_file(&self.path).map_err(|error| Error::io("remove", &self.path, &error))?;
         let request = self.request();
         let steps = host.options().get("state_events").is_some_and(Value::truth);
@@ -136,7 +137,7 @@ impl Resumed {
 /// Warns the operator of earlier runs on this machine that did not finish.
 pub fn report_unfinished_runs(host: &HostSystem) {
     for text in trace::interrupted_runs().into_iter().chain(unresumed_runs(host.now())) {
-        // The run does not depend on it.
+        // Ignored: the run does not depend on the warning.
         let _ = host.controller().ask(Ask::Warning { text, hint: None });
     }
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Low;
 
-/// Removes every step that none of these ids requires.
+/// Keeps the steps with these ids and what they require, and removes all others.
 pub fn select_ids(mut low: Low, ids: &[&str]) -> Result<Low> {
     let known: Vec<&str> = low.chunks.iter().map(|chunk| chunk.id.as_str()).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(*id)) {
         let near = rocksalt_core::nearest::hint(unknown, known);
-        // Salt's own words.
+        // Salt's wording.
         return Err(Error::failed(format!("No matches for ID '{unknown}' found in SLS{near}")));
     }
     let mut wanted: BTreeSet<usize> = BTreeSet::new();

@@ -61,7 +61,7 @@ impl TemplateMachine for HostBridge {
     }
 
     fn dns_check(&self, name: &str, _: i64, ipv6: Option<bool>) -> Result<String, String> {
-        // A static program has no resolver of its own; the target's is asked.
+        // A static program has no resolver of its own, so `getent` of the target resolves the name.
         let database = match ipv6 {
             Some(true) => "ahostsv6",
             Some(false) => "ahostsv4",
@@ -88,7 +88,7 @@ fn list(host: &HostSystem, directory: &Path, found: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-/// `+0130` in seconds.
+/// Parses `+0130` to seconds.
 fn offset(text: &str) -> Option<i64> {
     let (sign, digits) = match text.split_at_checked(1)? {
         ("+", digits) => (1, digits),

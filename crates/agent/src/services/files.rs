@@ -12,13 +12,13 @@ use rocksalt_modules::{Error, Result};
 
 use super::upgrade;
 
-/// State files and what they import come together with the first of them: one question, one answer.
+/// State files and the files that they import are fetched together with the first one, in one request.
 const TOGETHER: [&str; 7] = [".sls", ".jinja", ".j2", ".yaml", ".yml", ".json", ".map"];
 
-/// Larger files are asked for one by one.
+/// Larger files are requested one by one.
 const SMALL: u64 = 64 * 1024;
 
-/// The most that comes unasked.
+/// The limit of bytes that are fetched ahead.
 const ALL: u64 = 512 * 1024;
 
 type Entries = BTreeMap<String, Arc<Vec<TreeEntry>>>;
@@ -36,7 +36,7 @@ impl FileTree for FileCache {
         Ok(self.all(upgrade(&self.host)?.controller())?.keys().cloned().collect())
     }
 
-    /// None for an environment that isn't there.
+    /// `None` for an environment that does not exist.
     fn entries(&self, saltenv: &str) -> Result<Arc<Vec<TreeEntry>>> {
         Ok(self.all(upgrade(&self.host)?.controller())?.get(saltenv).cloned().unwrap_or_default())
     }
@@ -99,8 +99,8 @@ impl FileCache {
         Ok(self.entries.get_or_init(|| entries))
     }
 
-    /// Fetches the file, and all others that templates and state files are made of, as far as that isn't much; returns
-    /// how many.
+    /// Fetches the file together with the other small files that templates and state files are made of, up to a limit.
+    /// Returns how many.
     fn fetch_together(
         &self,
         controller: &dyn Upward,
@@ -139,7 +139,8 @@ impl FileCache {
         for (path, content) in paths.into_iter().zip(contents) {
             let content = match content {
                 Value::Bytes(bytes) => Some(bytes.into()),
-                // Gone since the list was made, or too much for one answer: it's asked for by itself.
+                // The file has been removed since the list was made, or it didn't fit into the answer: then it is
+                // requested alone.
                 _ => continue,
             };
             known.insert((saltenv.to_owned(), path), content);
@@ -152,7 +153,7 @@ fn size(entries: &[TreeEntry], path: &str) -> Option<u64> {
     let place = entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
     match entries[place].kind {
         EntryKind::File { size, .. } => Some(size),
-        // What a link points to is read by its name.
+        // Counts as large, so that a link is requested alone, by its own name.
         EntryKind::Link { .. } => Some(u64::MAX),
         EntryKind::Directory => None,
     }

@@ -18,11 +18,11 @@ use crate::language;
 use files::FileCache;
 use pillar::PillarCache;
 
-/// Receives how far a run is.
+/// Receives the progress of a run.
 pub type ProgressListener = Box<dyn Fn(&Map) + Send + Sync>;
 
-/// Gives a host its services. With `pillar` the controller is not asked for one: while a pillar is compiled there is
-/// none yet.
+/// Gives a host its services. With `pillar` the controller is not asked for one: there is none yet while a pillar is
+/// being compiled.
 pub fn attach(host: &Arc<HostSystem>, progress: Option<ProgressListener>, pillar: Option<Map>) {
     let weak = Arc::downgrade(host);
     let pillar = Arc::new(PillarCache::new(Weak::clone(&weak), pillar));
@@ -34,7 +34,7 @@ pub fn attach(host: &Arc<HostSystem>, progress: Option<ProgressListener>, pillar
     });
 }
 
-/// The host that a service belongs to: it owns the service, so the way back is weak.
+/// The host that a service belongs to. The host owns the service, so the reference back is weak.
 fn upgrade(host: &Weak<HostSystem>) -> Result<Arc<HostSystem>> {
     host.upgrade().ok_or_else(Error::cancelled)
 }

@@ -17,7 +17,7 @@ struct PillarState {
     compiled: Option<Arc<Map>>,
     saltenv: String,
     pillarenv: String,
-    /// Merged over the pillar.
+    /// Pillar data from the request, merged over the rest.
     given: Map,
 }
 
@@ -27,7 +27,7 @@ impl PillarCache {
         PillarCache { host, state: Mutex::new(state) }
     }
 
-    /// Takes environments and given pillar from a request; the next read compiles for them.
+    /// Takes the environments and the pillar data of a request; the next read compiles the pillar for them.
     pub fn set_request(&self, request: &StateRequest) {
         *self.state() = PillarState {
             compiled: None,

@@ -6,7 +6,7 @@ use rocksalt_modules::catalog::{self, NAMED, StateEntry};
 use rocksalt_sls::schedule::ChunkInfo;
 use rocksalt_sls::{Chunk, outputs};
 
-/// Arguments that the run handles, unless the state has an argument of that name. First Salt's, then ours.
+/// Arguments that the run handles, unless the state has an argument with that name. First Salt's, then ours.
 const COMMON: [&str; 58] = [
     "onfail",
     "onfail_any",
@@ -68,7 +68,7 @@ const COMMON: [&str; 58] = [
     "touches",
 ];
 
-/// The arguments that go to the state itself, its name among them.
+/// The arguments of the state itself, including its name.
 pub fn state_arguments(chunk: &Chunk, entry: &StateEntry) -> Map {
     let fields = entry.arguments;
     let is_own = |key: &Value| match key.as_str() {
@@ -83,7 +83,7 @@ pub fn state_arguments(chunk: &Chunk, entry: &StateEntry) -> Map {
     own
 }
 
-/// Arguments that the state does not have, and a hint for each with the nearest known spelling.
+/// Arguments that the state does not have, and for each a hint with the nearest known spelling.
 pub fn unknown_arguments(own: &Map, entry: &StateEntry) -> (Vec<String>, Vec<String>) {
     let fields = entry.arguments;
     if fields.contains(&NAMED) {
@@ -100,7 +100,7 @@ pub fn unknown_arguments(own: &Map, entry: &StateEntry) -> (Vec<String>, Vec<Str
     (names, hints)
 }
 
-/// Salt's words for them.
+/// Salt's message for unknown arguments.
 pub fn invalid(names: &[String], state: &str) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     match quoted.split_last() {
@@ -110,16 +110,16 @@ pub fn invalid(names: &[String], state: &str) -> String {
     }
 }
 
-/// What clients of Salt send with every call.
+/// Whether Salt's clients send this argument with every call.
 fn is_client_argument(name: &str) -> bool {
     name.starts_with("__pub_")
 }
 
-/// What the schedule must know of a chunk: what it touches, and what it can be merged with.
+/// What the schedule needs to know about a chunk: what it touches, and which chunks it can be merged with.
 pub fn chunk_info(chunk: &Chunk) -> ChunkInfo {
     let unknown = ChunkInfo { touches: Touches::everything(), join: None };
     let Some(entry) = catalog::find_state(&chunk.function()) else {
-        // It fails whenever it is tried.
+        // Such a step always fails.
         return ChunkInfo { touches: Touches::nothing(), join: None };
     };
     let given = |name: &str| chunk.arguments.contains_key(name);
@@ -127,7 +127,7 @@ pub fn chunk_info(chunk: &Chunk) -> ChunkInfo {
     if let Some(touches) = chunk.arguments.get("touches") {
         return ChunkInfo { touches: declared(touches), join: None };
     }
-    // Commands may look at anything, and slots call whatever they like.
+    // Commands may read anything, and slots call any function.
     let looks = ["unless", "onlyif", "check_cmd", "reload_grains", "reload_pillar"];
     if looks.iter().any(|name| given(name)) || own.values().any(|value| outputs::are_in(value) || has_slot(value)) {
         return unknown;
@@ -147,7 +147,7 @@ pub fn chunk_info(chunk: &Chunk) -> ChunkInfo {
     ChunkInfo { touches, join }
 }
 
-/// Reads a state's own declaration: `touches: [/srv/a]`, `touches: {reads: …, writes: …}` or `touches: nothing`.
+/// Parses the argument `touches`: `touches: [/srv/a]`, `touches: {reads: …, writes: …}` or `touches: nothing`.
 fn declared(value: &Value) -> Touches {
     let paths = |value: Option<&Value>| texts(value).into_iter().map(Thing::Path);
     match value {

@@ -11,15 +11,15 @@ use super::scoped_machine::ScopedMachine;
 use super::step_result::{hide, hide_all};
 use super::{arguments, checks, conditions, slots};
 
-/// How a state is to be called.
+/// How to call a state.
 #[derive(Clone, Copy)]
 pub struct CallOptions<'c> {
     pub test: bool,
-    /// Calls the watch function, with these changes.
+    /// Calls the watch function, with the changes of the watched states.
     pub watched: Option<&'c Map>,
     /// The arguments of other states that are merged into this call.
     pub merged_arguments: &'c [Map],
-    /// The call takes the next number of the run.
+    /// The call takes the next number of the run (`__run_num__`).
     pub counted: bool,
 }
 
@@ -121,7 +121,7 @@ impl StepRunner<'_> {
     }
 }
 
-/// The chunks that a state requires as `file`, by id or name: `clean` does not remove them.
+/// The chunks that a state requires as `file`, by id or name: `clean` keeps their files.
 fn required(chunk: &Chunk, chunks: &[Chunk]) -> Vec<Value> {
     let list = chunk.arguments.get("require").and_then(Value::as_list).unwrap_or_default();
     let files: Vec<&str> = list.iter().filter_map(|one| one.as_map()?.get("file")?.as_str()).collect();
@@ -129,7 +129,7 @@ fn required(chunk: &Chunk, chunks: &[Chunk]) -> Vec<Value> {
     chunks.iter().filter(is_named).cloned().map(Chunk::into_value).collect()
 }
 
-/// The state to call, or why it can't be called.
+/// Finds the state, or returns why it can't be called.
 fn verify(chunk: &Chunk, watched: bool) -> std::result::Result<&'static StateEntry, Vec<String>> {
     let mut errors = Vec::new();
     if let Some(name) = chunk.name_value.as_ref().filter(|name| name.truth() && name.as_str().is_none()) {

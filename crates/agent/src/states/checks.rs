@@ -10,7 +10,7 @@ use rocksalt_sls::Chunk;
 
 use super::slots;
 
-/// A command that could not even be started counts as this.
+/// Counts as the exit code of a command that could not be started.
 const NOT_STARTED: i32 = 100;
 
 /// The comment if a condition says that the state must not run.
@@ -40,13 +40,13 @@ pub fn skip_comment(chunk: &Chunk, machine: &dyn System) -> Result<Option<String
 enum ConditionResult {
     /// An exit code.
     Code(i32),
-    /// A function's answer.
+    /// The truth of a function's result.
     Answer(bool),
-    /// Neither a command nor a function.
+    /// Neither a command nor a function; the text is a comment on it.
     Nothing(Option<String>),
 }
 
-/// Whether all of them hold: one that fails is enough to skip.
+/// Whether all conditions hold: the state is skipped if one fails.
 fn onlyif(chunk: &Chunk, conditions: &Value, machine: &dyn System) -> Result<(bool, Option<String>)> {
     let mut comment = None;
     for condition in each(conditions) {
@@ -64,7 +64,7 @@ fn onlyif(chunk: &Chunk, conditions: &Value, machine: &dyn System) -> Result<(bo
     Ok((true, comment))
 }
 
-/// Whether all of them hold: one that fails is enough to run.
+/// Whether all conditions hold: the state runs if one fails.
 fn unless(chunk: &Chunk, conditions: &Value, machine: &dyn System) -> Result<(bool, Option<String>)> {
     let (mut holds, mut comment) = (false, None);
     for condition in each(conditions) {
@@ -138,7 +138,7 @@ fn call_function(function: &str, entry: &Map, machine: &dyn System) -> Result<Co
     }))
 }
 
-/// The options of the state's own commands, which its conditions share.
+/// The options of the state's own commands, which also apply to its conditions.
 fn options(chunk: &Chunk) -> Map {
     let excluded: Vec<String> = match chunk.arguments.get("cmd_opts_exclude") {
         Some(names) => each(names).iter().map(ToString::to_string).collect(),
@@ -153,7 +153,7 @@ fn options(chunk: &Chunk) -> Map {
         .collect()
 }
 
-/// `None` if it could not be started.
+/// The exit code of a command; `None` if it could not be started.
 fn retcode(line: &str, options: Map, machine: &dyn System) -> Option<i32> {
     let mut call = Call::new("cmd.retcode").arg(line).kwarg("python_shell", true).kwarg("ignore_retcode", true);
     call.kwargs.extend(options);
@@ -171,7 +171,7 @@ fn creates(paths: &Value, machine: &dyn System) -> (bool, String) {
     }
 }
 
-/// Runs `check_cmd`: whether the state succeeded, and the comment.
+/// Runs `check_cmd`. Returns whether the state succeeded, and the comment.
 pub fn run_check_cmd(commands: &Value, machine: &dyn System) -> (bool, Option<&'static str>) {
     let mut outcome = (false, None);
     for command in each(commands) {

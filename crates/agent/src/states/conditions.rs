@@ -6,7 +6,7 @@ use rocksalt_modules::Result;
 use rocksalt_modules::machine::Probe;
 use rocksalt_sls::Chunk;
 
-/// Whether the configuration lets this state run on this machine: any condition that matches is enough.
+/// Whether the configuration allows this state on this machine: one matching condition suffices.
 pub fn allow(chunk: &Chunk, machine: &dyn Probe) -> Result<bool> {
     let Some(Value::Map(conditions)) = machine.options().get("global_state_conditions") else { return Ok(true) };
     let function = chunk.function();

@@ -16,7 +16,8 @@ pub fn longest_mergeable(chunks: &[&Chunk]) -> usize {
     (2..=all.len()).rev().find(|count| (join.join)(&all[..*count]).is_some()).unwrap_or(1)
 }
 
-/// Calls states as one, and returns the verdict of each. `None` if the call failed: then each must run by itself.
+/// Merges the steps into one call of the state, and returns a verdict for each. `None` if the call failed: then each
+/// step must run alone.
 pub fn call(runner: &StepRunner<'_>, chunks: &[&Chunk], test: bool) -> Option<Vec<Verdict>> {
     let first = chunks.first()?;
     let entry = catalog::find_state(&first.function())?;

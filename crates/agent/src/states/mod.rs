@@ -27,7 +27,7 @@ pub use runner::StepRunner;
 
 /// Options of a run.
 pub struct RunnerOptions<'o> {
-    /// A dry run.
+    /// This is a dry run.
     pub test: bool,
     pub mode: OrderMode,
     /// How many steps may run at once.
@@ -38,27 +38,27 @@ pub struct RunnerOptions<'o> {
     pub job: &'o str,
 }
 
-/// How far a run is.
+/// The progress of a run.
 pub struct RunUpdate<'u> {
     pub done: usize,
     pub total: usize,
-    /// The tags of the steps that run now.
+    /// The tags of the running steps.
     pub running: &'u [String],
     /// The tag and the result of the step that ended last.
     pub last: Option<(&'u str, &'u Map)>,
 }
 
-/// The result of a run. After a cancel, steps that did not begin have no result.
+/// The result of a run. After a cancel, steps that did not start have no result.
 pub struct RunResult {
-    /// By their tags (`file_|-id_|-name_|-managed`), in the order of their numbers.
+    /// The results by tag (`file_|-id_|-name_|-managed`), in the order of their numbers.
     pub results: Map,
-    /// The run pauses: the machine must reboot before it resumes.
+    /// Set if the run pauses: the machine must reboot before the run resumes.
     pub reboot: Option<RebootPause>,
 }
 
 pub struct RebootPause {
     pub request: RebootRequest,
     pub progress: RunProgress,
-    /// The tag of the step that requested it.
+    /// The tag of the step that requested the reboot.
     pub tag: String,
 }

@@ -13,10 +13,10 @@ use rocksalt_modules::{Error, Result};
 use rocksalt_sls::Chunk;
 use rocksalt_sls::outputs::{TextPiece, are_in, elsewhere_in, evaluate, pieces, states_in};
 
-/// What stands for a value that a dry run can't know.
+/// Replaces a value that a dry run can't know.
 pub const UNKNOWN: &str = "(known after apply)";
 
-/// Among a state's outputs: it used what must not be seen.
+/// A key among a state's outputs: the state used a secret.
 pub const SECRET: &str = "__secret__";
 
 /// The outputs of the states that ran, by id and by the name they were registered under.
@@ -29,11 +29,11 @@ pub struct Outputs {
 #[derive(Clone, Default)]
 struct StepOutputs {
     values: Map,
-    /// The place in the declared order of the step that each value is of.
+    /// For each value the position of its step in the declared order.
     places: HashMap<Value, f64>,
-    /// A dry run, in which the state would change something.
+    /// The state would have made changes, but this is a dry run.
     unknown: bool,
-    /// Must not be seen in anybody's result.
+    /// The values must not appear in any result.
     secret: bool,
 }
 
@@ -50,7 +50,7 @@ impl Outputs {
                 values.insert(key, value);
             }
         }
-        // Who used a secret may have passed it on.
+        // A state that used a secret may have copied it into its outputs.
         let used_secret = values.remove(SECRET).is_some();
         let says = |name: &str| chunk.arguments.get(name).is_some_and(Value::truth);
         let known = StepOutputs {
@@ -62,7 +62,7 @@ impl Outputs {
         let registered = chunk.arguments.get("register").and_then(Value::as_str);
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for name in [Some(chunk.id.as_str()), registered].into_iter().flatten() {
-            // Several states may have one id: what the first of them gives counts, whichever ends first.
+            // Several states may share an id. The first one in declared order provides the value, whichever ends first.
             let entry = all.entry(name.to_owned()).or_default();
             for (key, value) in known.values.iter() {
                 let place = entry.places.entry(key.clone()).or_insert(f64::INFINITY);
@@ -76,9 +76,9 @@ impl Outputs {
         }
     }
 
-    /// Puts values in the place of references, and gives those texts among them that are secret.
+    /// Replaces references by values. Returns the secret texts among the values.
     ///
-    /// `machine` is asked for the outputs of others.
+    /// Outputs of other targets are requested through `machine`.
     pub fn fill(&self, arguments: &mut Map, machine: &dyn Probe, test: bool) -> Result<Vec<String>> {
         let mut secrets = Vec::new();
         for (_, value) in arguments.iter_mut().filter(|(_, value)| are_in(value)) {
@@ -92,7 +92,7 @@ impl Outputs {
             Value::String(text) => {
                 let pieces = pieces(text);
                 if let [TextPiece::Expression(expression)] = pieces[..] {
-                    // Alone, it keeps its kind: a number stays one.
+                    // A reference without other text keeps the type of its value: a number stays a number.
                     *value = self.evaluate(expression, machine, test, secrets)?;
                     return Ok(());
                 }
@@ -114,7 +114,7 @@ impl Outputs {
         }
     }
 
-    /// What others may know of a step: its values, and whether they are secret or not known yet.
+    /// A step's outputs for another target: the values, and whether they are secret or unknown.
     pub fn get(&self, step: &str) -> Option<Map> {
         let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.get(step)?;
@@ -125,7 +125,7 @@ impl Outputs {
         Some(answer)
     }
 
-    /// All of it as plain data.
+    /// All outputs as plain data.
     pub fn to_value(&self) -> Value {
         let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let keep = |(step, known): (&String, &StepOutputs)| {
@@ -139,7 +139,7 @@ impl Outputs {
         Value::List(all.iter().map(keep).collect())
     }
 
-    /// What [`Outputs::to_value`] returned.
+    /// Restores what [`Outputs::to_value`] returned.
     pub fn restore(&self, kept: &Value) {
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for one in kept.as_list().unwrap_or_default() {
@@ -202,7 +202,7 @@ impl Outputs {
                 }
                 Ok(value)
             }
-            // Nothing was done, so it may lack what doing would have brought.
+            // In a dry run nothing was done, so an output of the real run may be missing.
             Err(_) if test => Ok(UNKNOWN.into()),
             Err(error) => Err(Error::failed(format!("could not evaluate ${{ {expression} }}: {error}"))),
         }
@@ -216,13 +216,13 @@ fn collect_secrets(value: &Value, secrets: &mut Vec<String>) {
         Value::Null | Value::Bool(_) => {}
         other => {
             let text = other.to_string();
-            // Each line by itself too: diffs show them so.
+            // Each line alone too: diffs show single lines.
             secrets.extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
             secrets.push(text);
         }
     }
     secrets.retain(|secret| !secret.is_empty());
-    // The longest first, so that no part of one is left over.
+    // The longest first, so that a secret is replaced before its parts.
     sort_by_key(secrets, |secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
 }

@@ -14,7 +14,7 @@ use super::step_result::StepResult;
 
 pub struct StateRecorder<'r> {
     pub progress: RunProgress,
-    /// The tags of what runs now.
+    /// The tags of the running steps.
     running: Vec<String>,
     runner: &'r StepRunner<'r>,
 }
@@ -24,7 +24,7 @@ impl<'r> StateRecorder<'r> {
         StateRecorder { progress, running: Vec::new(), runner }
     }
 
-    /// States that `state.disable` switched off.
+    /// Records the states that `state.disable` switched off.
     pub fn record_disabled(&mut self) {
         for disabled in &self.runner.low.disabled {
             let function = disabled.chunk.function();
@@ -57,7 +57,7 @@ impl<'r> StateRecorder<'r> {
         self.report_progress(None);
     }
 
-    /// Records how steps ended, and tells the schedule.
+    /// Records the results of steps, and reports them to the schedule.
     pub fn record_report(&mut self, schedule: &mut Schedule<'_>, report: StepReport) {
         for (index, mut result) in report {
             let Some(item) = schedule.item(index).copied() else { continue };
@@ -96,7 +96,7 @@ impl<'r> StateRecorder<'r> {
 
     fn record_result(&mut self, index: usize, chunk: &Chunk, kind: ItemKind, result: &mut StepResult) {
         if self.runner.options.mode != OrderMode::Ansible {
-            // In the declared order, so that the same run has the same numbers each time.
+            // Numbered in declared order, so that each run has the same numbers.
             result.number = self.runner.low.disabled.len() + index;
         }
         let id = match kind {
@@ -123,7 +123,7 @@ impl<'r> StateRecorder<'r> {
         let name = fire_event.as_str().map_or_else(|| chunk.name.clone(), str::to_owned);
         let tag = format!("salt/state_result/{}/{id}/{name}", self.runner.options.job);
         let data = Map::from_iter([("ret".into(), Value::Map(result.clone()))]);
-        // Without a controller the event is lost, and the run continues.
+        // If this fails, the event is lost and the run continues.
         let _ = machine.controller().ask(Ask::Event(Event { tag, data }));
     }
 
@@ -147,7 +147,7 @@ impl<'r> StateRecorder<'r> {
         });
     }
 
-    /// The results by their tags, in the order of their numbers.
+    /// The results by tag, in the order of their numbers.
     pub fn into_results(mut self) -> Map {
         sort_by_key(&mut self.progress.results, |(number, _, _)| *number);
         self.progress.results.into_iter().map(|(_, tag, result)| (tag.into(), result.into())).collect()

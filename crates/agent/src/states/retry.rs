@@ -1,4 +1,4 @@
-//! `retry`: calls a state again until its result is as wanted.
+//! `retry`: calls a state again until its result is the expected one.
 
 use rocksalt_core::{Map, Value};
 

@@ -10,17 +10,17 @@ use super::step_result::StepResult;
 
 #[derive(Clone, Default)]
 pub struct RunProgress {
-    /// How the steps that ran ended, by item of the schedule.
+    /// The outcomes of the steps that ran, by item of the schedule.
     pub outcomes: BTreeMap<usize, StepOutcome>,
-    /// The items that have a result, skipped ones too.
+    /// The items that have a result, including skipped ones.
     pub recorded: BTreeSet<usize>,
-    /// With their numbers and tags.
+    /// The results with their numbers and tags.
     pub results: Vec<(usize, String, Map)>,
-    /// By chunk.
+    /// The results of dry runs, by chunk.
     pub dry_runs: BTreeMap<usize, StepResult>,
     /// As [`Outputs::to_value`](super::outputs::Outputs::to_value) returned them.
     pub outputs: Value,
-    /// How many calls there were.
+    /// The number of calls so far.
     pub calls: usize,
 }
 
@@ -47,7 +47,7 @@ impl RunProgress {
         map.into()
     }
 
-    /// `None` if the value is no progress of a run.
+    /// `None` if the value is not the progress of a run.
     pub fn from_value(value: &Value) -> Option<RunProgress> {
         let map = value.as_map()?;
         let list = |key: &str| map.get(key)?.as_list();

@@ -1,4 +1,4 @@
-//! Runs the steps of a group: merges those that it can, handles `watch`, and retries.
+//! Runs the steps of a group: merges them where it can, handles `watch`, and retries.
 
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{Map, Value};
@@ -13,7 +13,7 @@ use super::runner::{StepReport, StepRunner};
 use super::step_result::StepResult;
 
 impl StepRunner<'_> {
-    /// Runs one step, or several that are merged. `counted`: each call takes the next number of the run.
+    /// Runs one step, or several merged ones. With `counted`, each call takes the next number of the run.
     pub(super) fn run_group(&self, group: &StepGroup, items: &[ScheduleItem], counted: bool) -> StepReport {
         let others: Vec<&Chunk> = group.aggregate.iter().map(|index| self.chunk(*index)).collect();
         let merged_arguments = merged::arguments_of(&others);
@@ -43,7 +43,7 @@ impl StepRunner<'_> {
         group.items.iter().copied().zip(results).collect()
     }
 
-    /// Calls a state, and its watch function if what it watches has changed.
+    /// Calls a state, and its watch function if a watched state has changed.
     fn run_step(&self, chunk: &Chunk, kind: ItemKind, watch: &WatchAction, options: CallOptions<'_>) -> StepResult {
         let nothing = Map::new();
         if kind == ItemKind::Listener {
@@ -70,7 +70,7 @@ impl StepRunner<'_> {
         self.call_with_retry(chunk, kind, CallOptions { watched: Some(&changed), ..options })
     }
 
-    /// Calls a state until its result is what `retry` asks for.
+    /// Calls a state until its result is the one that `retry` expects.
     fn call_with_retry(&self, chunk: &Chunk, kind: ItemKind, options: CallOptions<'_>) -> StepResult {
         let mut result = self.call_once(chunk, kind, options);
         let Some(retry) = chunk.arguments.get("retry").map(Retry::of).filter(|_| kind != ItemKind::DryRun) else {
@@ -119,7 +119,7 @@ impl StepRunner<'_> {
         self.step_result(verdict, started, options.counted)
     }
 
-    /// Logs what the step decided, without its comment and its changes, which may show values of the pillar.
+    /// Logs the result of a step, without its comment and changes, which may show values of the pillar.
     fn log_step(&self, chunk: &Chunk, test: bool, started: f64, verdict: &Verdict) {
         let decision = match (verdict.result, verdict.changes.is_empty()) {
             (Some(true), true) => "nothing to do",
@@ -143,7 +143,8 @@ impl StepRunner<'_> {
     }
 }
 
-/// An id that is a name or a path. Others are left out: the id of a `cmd.run` may be a command line with a password.
+/// Returns an id that is a name or a path. Others are left out: the id of a `cmd.run` may be a command line with a
+/// password.
 fn plain_id(id: &str) -> String {
     match id.chars().all(|c| c.is_alphanumeric() || "_-./@".contains(c)) {
         true => format!(" '{id}'"),

@@ -25,15 +25,15 @@ pub struct StepRunner<'r> {
     pub(super) listener: &'r (dyn Fn(&RunUpdate<'_>) + Sync),
     pub(super) clock: Clock,
     pub(super) trace: Option<Trace>,
-    /// How many calls there were.
+    /// The number of calls so far.
     calls: AtomicUsize,
 }
 
-/// How steps of the schedule ended, by their index.
+/// The results of steps, by their index in the schedule.
 pub(super) type StepReport = Vec<(usize, StepResult)>;
 
 impl<'r> StepRunner<'r> {
-    /// Runs all steps of `low`, except for those that `before` has done: those ran before a reboot.
+    /// Runs the steps of `low`, except for those that ran before a reboot (`before`).
     pub fn run(
         low: &'r Low,
         machine: &'r dyn System,
@@ -48,7 +48,7 @@ impl<'r> StepRunner<'r> {
         let trace = if options.test { None } else { Trace::begin(options.job, &id, low.chunks.len()) };
         let calls = AtomicUsize::new(before.calls);
         let runner = StepRunner { low, options, machine, outputs, listener, clock: Clock::of(machine), trace, calls };
-        // A nested run can't pause for a reboot: its caller would be lost.
+        // A nested run can't pause for a reboot: the state or function that started it would not be resumed.
         let can_pause = !options.test && !options.job.is_empty();
         let reboots = Some(machine.run_notes().reboots()).filter(|reboots| can_pause && reboots.offer());
         let result = runner.run_schedule(&before, reboots);
@@ -109,7 +109,7 @@ impl<'r> StepRunner<'r> {
         }
     }
 
-    /// Runs a group in this thread if it must run alone, and else in a thread of its own.
+    /// Runs a group in this thread if it must run alone, otherwise in a new thread.
     fn start_group<'scope, 'env>(
         &'env self,
         group: StepGroup,
@@ -126,7 +126,7 @@ impl<'r> StepRunner<'r> {
             return;
         }
         let guard = ReportGuard { sender: sender.clone(), report: self.lost_report(&group, &items) };
-        // The guard reports when the thread ends, however it ends, and also if the thread never starts.
+        // The guard reports when the thread ends, even by a panic, and also if the thread never starts.
         let work = move || {
             let mut guard = guard;
             guard.set_report(self.run_group(&group, &items, false));
@@ -154,7 +154,7 @@ impl<'r> StepRunner<'r> {
         RunResult { results: recorder.into_results(), reboot: None }
     }
 
-    /// The report for a thread that dies. Its numbers are those of its start.
+    /// The report for a thread that dies. Its numbers are taken at the start.
     fn lost_report(&self, group: &StepGroup, items: &[ScheduleItem]) -> StepReport {
         let result = |item: &ScheduleItem| StepResult {
             verdict: Verdict::bad("Parallel process failed to return"),
@@ -167,7 +167,7 @@ impl<'r> StepRunner<'r> {
         group.items.iter().copied().zip(items.iter().map(result)).collect()
     }
 
-    /// Salt's `__run_num__` of the next call.
+    /// The number of the next call: Salt's `__run_num__`.
     pub(super) fn next_number(&self) -> usize {
         self.calls.fetch_add(1, Ordering::Relaxed)
     }
@@ -177,7 +177,7 @@ impl<'r> StepRunner<'r> {
     }
 }
 
-/// Takes out the steps that ran before the reboot: their outcome is known.
+/// Removes the steps that ran before the reboot: their outcome is known.
 fn skip_finished(group: &mut StepGroup, schedule: &mut Schedule<'_>, before: &RunProgress) {
     group.items.retain(|item| match before.outcomes.get(item) {
         Some(outcome) => {
@@ -195,7 +195,7 @@ struct ReportGuard {
 }
 
 impl ReportGuard {
-    /// Replaces the report; the numbers stay those of the start.
+    /// Replaces the report, but keeps the numbers taken at the start.
     fn set_report(&mut self, mut report: StepReport) {
         for ((_, result), (_, started)) in report.iter_mut().zip(&self.report) {
             result.number = started.number;
@@ -206,7 +206,7 @@ impl ReportGuard {
 
 impl Drop for ReportGuard {
     fn drop(&mut self) {
-        // Nobody receives it only if the run itself has panicked.
+        // There is no receiver only if the run itself has panicked.
         let _ = self.sender.send(std::mem::take(&mut self.report));
     }
 }

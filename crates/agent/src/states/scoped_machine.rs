@@ -15,9 +15,9 @@ use rocksalt_sls::Chunk;
 
 pub struct ScopedMachine<'m> {
     machine: &'m dyn System,
-    /// For new files and directories, and for commands.
+    /// The umask for new files and directories, and for commands.
     umask: Option<u32>,
-    /// The user of commands that don't name one themselves.
+    /// The user for commands that name none.
     user: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl<'m> ScopedMachine<'m> {
         command
     }
 
-    /// The mode of a new file, if none is given.
+    /// The mode of a new file, unless one is given.
     fn new_mode(&self, path: &Path, mode: Option<u32>) -> Option<u32> {
         let is_new = || matches!(self.machine.stat(path, false), Ok(None));
         mode.or_else(|| self.umask.filter(|_| is_new()).map(|umask| 0o666 & !umask))
@@ -49,7 +49,7 @@ impl Probe for ScopedMachine<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let content = self.machine.read(path)?;
         match self.umask {
-            // Where states look up which umask they run with.
+            // States read their umask from this file.
             Some(umask) if path == Path::new("/proc/self/status") => Ok(with_umask(&content, umask)),
             _ => Ok(content),
         }

@@ -1,4 +1,4 @@
-//! Runs of this agent, so that other targets of a job can read the outputs of their steps.
+//! The outputs of this agent's runs, so that other targets of a job can read them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use rocksalt_modules::{Error, Result};
 
 use super::outputs::Outputs;
 
-/// By job and target: two ids may share one agent.
+/// Job and target: two ids may share one agent.
 type RunKey = (String, String);
 
 /// Other targets may ask after a run has ended, so the last few stay.
@@ -27,7 +27,7 @@ const END: Duration = Duration::from_secs(3600);
 /// Seconds between two checks for a cancel.
 const LOOK: f64 = 0.02;
 
-/// Lets other targets find the outputs of a run.
+/// Makes the outputs of a run available to other targets.
 pub fn register(job: &str, id: &str, outputs: &Arc<Outputs>) {
     if job.is_empty() {
         return;
@@ -39,7 +39,7 @@ pub fn register(job: &str, id: &str, outputs: &Arc<Outputs>) {
     }
 }
 
-/// The outputs of a step of a run on this machine, once it has ended.
+/// Waits until a step of a run on this machine has ended, and returns its outputs.
 pub fn wait_for(machine: &dyn Probe, job: &str, id: &str, step: &str) -> Result<Map> {
     let key = (job.to_owned(), id.to_owned());
     let begun = Instant::now();
@@ -53,7 +53,7 @@ pub fn wait_for(machine: &dyn Probe, job: &str, id: &str, step: &str) -> Result<
         }
         match find() {
             Some(run) => {
-                // Asked first: a step may end between the two.
+                // Read first: a step may end between the two reads.
                 let over = run.is_over();
                 if let Some(outputs) = run.get(step) {
                     return Ok(outputs);

@@ -7,7 +7,7 @@ use rocksalt_modules::{Error, Result};
 
 pub const MARK: &str = "__slot__:";
 
-/// Fills in what is a slot: texts, texts in a list, and one level of maps.
+/// Replaces slots by their values: in texts, in texts of a list, and in one level of maps.
 pub fn fill(arguments: &mut Map, machine: &dyn System) -> Result<()> {
     for (_, value) in arguments.iter_mut() {
         match value {
@@ -42,9 +42,9 @@ fn fill_text(value: &mut Value, machine: &dyn System) -> Result<()> {
 
 struct SlotCall {
     call: Call,
-    /// A path into the answer, by dots.
+    /// A dotted path into the function's result.
     path: Option<String>,
-    /// What is put behind a text.
+    /// Text that is appended to a result that is text.
     behind: Option<String>,
 }
 
@@ -63,7 +63,7 @@ fn evaluate(slot: SlotCall, machine: &dyn System) -> Result<Value> {
     Ok(value)
 }
 
-/// `None` for what is malformed: it stays the text that it is.
+/// `None` for a malformed slot, which stays plain text.
 fn parse(text: &str) -> Option<SlotCall> {
     let function = text.strip_prefix(MARK)?.strip_prefix("salt:")?;
     let call = parse_call(function)?;
@@ -82,7 +82,7 @@ fn unquoted(text: &str) -> &str {
     if quoted('"') || quoted('\'') { &text[1..text.len() - 1] } else { text }
 }
 
-/// `mod.fun(arg, "two words", key=value)`: all arguments are texts.
+/// Parses `mod.fun(arg, "two words", key=value)`: all arguments are texts.
 fn parse_call(text: &str) -> Option<Call> {
     let mut tokens = tokens(text)?.into_iter();
     let mut name = String::new();
@@ -142,7 +142,7 @@ impl SlotToken {
     }
 }
 
-/// Words (quotes make them and are gone then), and signs one by one; white space only parts them.
+/// Splits the text into words and single signs. Quotes join words and are removed; white space only separates.
 fn tokens(text: &str) -> Option<Vec<SlotToken>> {
     let mut tokens = Vec::new();
     let mut word: Option<String> = None;
@@ -191,7 +191,7 @@ mod tests {
             ("__slot__:salt:test.arg(k=v).kwargs.k", "v"),
             ("__slot__:salt:test.arg(k=v).kwargs.none", "None"),
             ("__slot__:salt:test.arg([1,2], {a}).args", "['[1,2]', '{a}']"),
-            // Malformed ones stay as they are.
+            // Malformed slots stay as they are.
             ("__slot__:salt:test.echo", "__slot__:salt:test.echo"),
             ("__slot__:salt:test.nosuch()", "__slot__:salt:test.nosuch()"),
             ("__slot__:grains:os", "__slot__:grains:os"),

@@ -1,4 +1,4 @@
-//! [`StepResult`]: a step's result, as Salt shows it.
+//! [`StepResult`]: a step's result in Salt's form.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_modules::catalog::Verdict;
@@ -6,10 +6,10 @@ use rocksalt_modules::machine::{Command, Probe};
 use rocksalt_sls::Chunk;
 use rocksalt_sls::schedule::StepOutcome;
 
-/// What Salt shows in place of a secret.
+/// Salt's replacement for a secret.
 pub const HIDDEN: &str = "**********";
 
-/// A verdict, with its times and its number.
+/// A verdict with its times and its number.
 #[derive(Clone, Default)]
 pub struct StepResult {
     pub verdict: Verdict,
@@ -19,7 +19,7 @@ pub struct StepResult {
     pub started: f64,
     /// In milliseconds.
     pub duration: f64,
-    /// Counts the calls of a run.
+    /// The position among the calls of a run.
     pub number: usize,
     /// The state says `parallel: True`.
     pub parallel: bool,
@@ -36,7 +36,7 @@ impl StepResult {
         }
     }
 
-    /// The result in Salt's shape.
+    /// The result in Salt's form.
     pub fn to_map(&self, chunk: &Chunk, id: &str, clock: &Clock) -> Map {
         let verdict = &self.verdict;
         let mut map = Map::new();
@@ -64,7 +64,7 @@ impl StepResult {
     }
 }
 
-/// Shows the time of the day as the machine has it.
+/// Formats times of day in the machine's time zone.
 pub struct Clock {
     /// Seconds east of Greenwich.
     offset: f64,
@@ -81,12 +81,12 @@ impl Clock {
         let micros = ((of_day * 1e6).round() as u64).min(86_399_999_999);
         let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-        // Python leaves the fraction out where there is none.
+        // As in Python, a zero fraction is left out.
         if micros == 0 { time } else { format!("{time}.{micros:06}") }
     }
 }
 
-/// `+0130` in seconds.
+/// Parses `+0130` to seconds.
 fn offset(zone: &str) -> Option<f64> {
     let sign = match zone.as_bytes().first()? {
         b'+' => 1.0,
@@ -97,7 +97,7 @@ fn offset(zone: &str) -> Option<f64> {
     Some(sign * f64::from(digits / 100 * 3600 + digits % 100 * 60))
 }
 
-/// Hides these texts wherever they occur in a verdict.
+/// Replaces these texts wherever they occur in a verdict.
 pub fn hide(verdict: &mut Verdict, secrets: &[String]) {
     if secrets.is_empty() {
         return;
@@ -123,7 +123,7 @@ fn hidden_value(value: &Value, hidden: &dyn Fn(&str) -> String) -> Value {
     }
 }
 
-/// All of a result but whether it succeeded (`no_log`); what is empty or zero stays, as in Salt.
+/// Hides all of a result except for whether it succeeded (`no_log`); as in Salt, empty and zero values stay.
 pub fn hide_all(verdict: &mut Verdict) {
     fn masked(value: &Value) -> Value {
         match value {

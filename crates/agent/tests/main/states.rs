@@ -80,7 +80,7 @@ fn host(options: Map, pillar: Map, controller: Arc<FakeController>) -> HostSyste
     host
 }
 
-/// A controller that the test keeps a hand on.
+/// A controller that the test can also access.
 struct Shared(Arc<FakeController>);
 
 impl rocksalt_modules::machine::Upward for Shared {
@@ -105,7 +105,7 @@ impl rocksalt_modules::machine::Upward for Shared {
     }
 }
 
-/// Runs all of it, and returns the results by their tags.
+/// Runs the states, and returns the results by tag.
 fn run(
     low: &Low,
     machine: &HostSystem,

@@ -1,6 +1,6 @@
 //! File backends: the sources of `salt://` files.
 //!
-//! A new kind is a file here and a line in [`KINDS`].
+//! To add a kind: a file here and a line in [`KINDS`].
 
 mod roots;
 
@@ -63,9 +63,9 @@ pub struct FileTreeEntry {
 pub enum FileTreeEntryKind {
     /// `mode` are the permission bits.
     File { size: u64, mode: u32 },
-    /// Also an empty one.
+    /// A directory, even if it is empty.
     Directory,
-    /// To a file or a directory. If links are followed, the directory's entries are listed below the link.
+    /// A link to a file or a directory. If links are followed, the directory's entries are listed below the link.
     Link { target: String },
 }
 

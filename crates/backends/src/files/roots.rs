@@ -110,7 +110,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn walk(&mut self, directory: &Path, prefix: &str) {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            // A name that isn't UTF-8 can't be requested.
+            // A file whose name isn't UTF-8 can't be requested.
             let Ok(file_name) = entry.file_name().into_string() else { continue };
             let name = if prefix.is_empty() { file_name } else { format!("{prefix}/{file_name}") };
             let path = entry.path();

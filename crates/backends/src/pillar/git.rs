@@ -163,7 +163,7 @@ impl GitPillar {
         let fetch = |reference: String| async move {
             self.git(directory, &["fetch", "--quiet", "--no-tags", "--depth", "1", "--", url, &reference]).await
         };
-        // Salt accepts a tag in directory of a branch.
+        // Salt accepts a tag in place of a branch.
         if let Err(error) = fetch(format!("refs/heads/{branch}")).await
             && fetch(format!("refs/tags/{branch}")).await.is_err()
         {

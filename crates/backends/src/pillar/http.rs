@@ -1,4 +1,4 @@
-//! `http_json` and `http_yaml`: what a web service answers.
+//! `http_json` and `http_yaml`: the response of a web service.
 
 use async_trait::async_trait;
 use rocksalt_core::{Map, Value, json, yaml};
@@ -42,7 +42,7 @@ fn open(config: &Value, settings: &Settings, read: ParseBody) -> Result<Box<dyn 
 type ParseBody = fn(&str) -> Result<Value, String>;
 
 struct HttpPillar {
-    /// As configured: `%s` stands for the id, `<name>` for a grain if that is asked for.
+    /// As configured: `%s` stands for the id, `<name>` for a grain if that is enabled.
     url: String,
     with_grains: bool,
     headers: Vec<(String, String)>,

@@ -1,6 +1,6 @@
-//! ExternalPillars pillars: sources of a target's pillar besides `pillar_roots`.
+//! External pillars: sources of a target's pillar besides `pillar_roots`.
 //!
-//! A new kind is a file here, a line in [`KINDS`] and a setup in `tests/suite/pillar_conformance.rs`.
+//! To add a kind: a file here, a line in [`KINDS`] and a setup in `tests/suite/pillar_conformance.rs`.
 
 mod arguments;
 mod cmd;

@@ -1,6 +1,6 @@
 //! Rosters: the lists of targets.
 //!
-//! A new kind of roster is a file here, a line in [`SOURCES`] and cases in `tests/cases`.
+//! To add a kind: a file here, a line in [`SOURCES`] and cases in `tests/cases`.
 
 mod ansible;
 mod detect;

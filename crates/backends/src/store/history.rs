@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{KeyChange, Revision, WatchEvent};
 
-/// How much is log for slow and resuming watches.
+/// How much history is kept for slow and resuming watches.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryBounds {
     pub commits: usize,
@@ -35,7 +35,7 @@ struct HistoryShared {
 struct HistoryLog {
     commits: VecDeque<HistoryCommit>,
     bytes: usize,
-    /// Commits up to this one are no longer log.
+    /// Commits up to this one are no longer kept.
     compacted: Revision,
     closed: bool,
 }
@@ -189,7 +189,7 @@ mod tests {
         history.add((6..=7).map(|revision| put(revision, 6_000)));
         assert_eq!(revisions(&mut slow), [(false, 6), (true, 7)]);
         assert_eq!(history.0.log().commits.len(), 1);
-        // A commit larger than the bounds is not log.
+        // A commit larger than the bounds is not kept.
         history.add([put(8, 20_000)]);
         assert_eq!(revisions(&mut slow), [(false, 8)]);
         let log = history.0.log();

@@ -58,7 +58,7 @@ pub trait Store: Send + Sync {
     /// Discards the history before a revision: watches from before it get a gap.
     async fn compact(&self, before: Revision) -> Result<(), Error>;
 
-    /// TransactionLimits of one transaction; a larger one fails with [`Error::TooLarge`].
+    /// The limits of one transaction; a larger one fails with [`Error::TooLarge`].
     fn limits(&self) -> TransactionLimits;
 }
 

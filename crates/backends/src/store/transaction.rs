@@ -150,7 +150,7 @@ pub enum Committed {
     Conflict,
 }
 
-/// TransactionLimits of one transaction.
+/// The limits of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionLimits {
     /// The most operations, and the most conditions.

@@ -1,4 +1,4 @@
-//! Directories as trees: what is listed, what can be read, and what can't.
+//! File trees from directories: what is listed, what can be read, and what can't.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn write(place: &Path, name: &str, content: &str) {
     std::fs::write(path, content).expect("ours");
 }
 
-/// The same as what Salt 3008.3 was asked about: files, hidden ones, an empty directory, links of all sorts.
+/// The tree that Salt 3008.3 was tested with: files, hidden ones, an empty directory, links of all kinds.
 fn tree() -> TempDir {
     let place = TempDir::new().expect("a place");
     let root = place.path().join("s");

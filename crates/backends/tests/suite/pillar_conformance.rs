@@ -1,4 +1,4 @@
-//! One suite that every kind of external pillar passes, each with a source of its own that gives the same.
+//! The conformance suite of external pillars, each with its own source of the same data.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,16 +12,16 @@ use rocksalt_backends::pillar::{DirectoryCompiler, ExternalPillars, KINDS, Pilla
 use rocksalt_core::{Map, Value, json, yaml};
 use tempfile::TempDir;
 
-/// What every source has for `web1` and, with another value, for `web2`.
+/// The pillar of `web1` in every source; that of `web2` differs in the value.
 const EXPECTED: &str = "{'a': {'b': 'web1'}}";
 
 struct PillarCase {
     kind: &'static str,
-    /// Gives `{a: {b: ID}}` for the ids `web1` and `web2`.
+    /// Yields `{a: {b: ID}}` for the ids `web1` and `web2`.
     good: Value,
-    /// Is there, but what it gives can't be read.
+    /// Exists, but its data can't be parsed.
     broken: Value,
-    /// Gives far more than the limit.
+    /// Yields far more than the limit.
     endless: Value,
 }
 
@@ -59,7 +59,7 @@ fn sources(place: &Path) -> Vec<PillarCase> {
     ]
 }
 
-/// Reads `pillar.yml`, where the state language would read a top file.
+/// Reads `pillar.yml`, in place of the state language, which would read a top file.
 struct OneFile;
 
 #[async_trait]
@@ -105,7 +105,7 @@ async fn every_kind_gives_a_target_its_own() {
     let target = |id| PillarTarget { id, grains: &nothing, pillar: &nothing, saltenv: "", pillarenv: "" };
     for source in sources(place.path()) {
         let pillar = open(source.kind, &source.good, &settings(place.path())).expect(source.kind);
-        // Two at the same time don't mix.
+        // Two concurrent requests don't mix.
         let (first, second) = (target("web1"), target("web2"));
         let (first, second) = tokio::join!(pillar.pillar(&first), pillar.pillar(&second));
         assert_eq!(Value::Map(first.expect(source.kind)).to_string(), EXPECTED, "{}", source.kind);

@@ -1,6 +1,6 @@
-//! Runs `cases/<kind>/<case>/`: a roster `in` (a file or a folder), and `expected.yaml`.
+//! Runs `cases/<kind>/<case>/`: a roster `in` (a file or a directory), and `expected.yaml`.
 //!
-//! `settings.yaml` gives `defaults`. `UPDATE_CASES=1` writes what came out; read it before it is committed.
+//! `settings.yaml` contains `defaults`. `UPDATE_CASES=1` writes the results; read them before you commit.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ async fn run(kind: &str, case: &Path) -> Value {
         let given = yaml::parse(&text).expect("it is YAML");
         settings.defaults = given.walk("defaults", ":").and_then(Value::as_map).cloned().unwrap_or_default();
     }
-    // What is committed can't have mode 0600.
+    // git can't store mode 0600.
     let secret = case.join("secret");
     if secret.exists() {
         use std::os::unix::fs::PermissionsExt;
@@ -68,7 +68,7 @@ fn show(roster: &Roster, hide: &dyn Fn(String) -> String) -> Value {
     map.into()
 }
 
-/// What differs from an entry that has only a host.
+/// The differences from an entry that has only a host.
 fn show_entry(entry: &RosterEntry, hide: &dyn Fn(String) -> String) -> Value {
     let path = |path: &PathBuf| Value::from(hide(path.display().to_string()));
     let mut map = Map::new();

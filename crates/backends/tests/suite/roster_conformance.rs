@@ -1,4 +1,4 @@
-//! What every kind of roster must do.
+//! The conformance suite of rosters.
 
 use std::collections::HashSet;
 use std::error::Error as _;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use rocksalt_backends::roster::{Error, SOURCES, ScanSettings, Settings, open};
 use rocksalt_core::target::{DELIMITER, Nodegroups, TargetExpression, TargetKind};
 
-/// The same two targets, in each kind's own words.
+/// Writes the same two targets in the format of each kind.
 fn write_good(kind: &str, folder: &Path) -> Settings {
     let path = folder.join("good");
     let write = |path: &Path, text: &str| std::fs::write(path, text).expect("it can be written");

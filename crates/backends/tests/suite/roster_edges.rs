@@ -1,4 +1,4 @@
-//! What data files can't say: modes, time limits, hostile names, kinds by content.
+//! What case files can't express: modes, time limits, hostile names, kinds by content.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -145,7 +145,7 @@ async fn a_scan_refuses_too_much() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a roster says, no entry gets a name that could be an option or leave a folder.
+    /// Whatever a roster contains, no entry has a name that could be an option or leave a directory.
     #[test]
     fn no_text_gives_a_dangerous_entry(text in prop_oneof![
         r"(\[[a-z:]{0,8}\]\n|[-a-z./:= \[\]'{}#@]{0,12}\n|Host [-*a-z!]{1,5}\n|HostName [-a-z]{1,5}\n|all:\n  hosts:\n    -?[a-z]{1,3}:\n){0,6}",

@@ -1,4 +1,5 @@
-//! [`Cluster`]: a real etcd of three members with TLS on loopback, for one test; and [`Proxy`], a line to it that breaks.
+//! [`Cluster`]: a real etcd of three members with TLS on loopback, for one test; and [`Proxy`], a connection to it that
+//! can be made to fail.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -36,7 +37,7 @@ struct Member {
 }
 
 impl Cluster {
-    /// Three members that have a leader. `None` where there is no etcd and none can be had; it is said, then.
+    /// Starts three members with a leader. `None`, with a message, if etcd is not available.
     pub fn start() -> Option<Cluster> {
         let program = program()?;
         let directory = private();
@@ -44,7 +45,7 @@ impl Cluster {
         Some(Cluster::of(3, directory, program, &[]))
     }
 
-    /// Another one, of one member and without any data, with the same certificates.
+    /// Another cluster, of one empty member, with the same certificates.
     pub fn another(&self, options: &[&str]) -> Cluster {
         let directory = private();
         for name in ["ca.pem", "server.pem", "server.key", "client.pem", "client.key"] {
@@ -82,7 +83,7 @@ impl Cluster {
         }
     }
 
-    /// A store that knows all members.
+    /// A store with all members.
     pub async fn store(&self) -> Arc<dyn Store> {
         let ports: Vec<u16> = self.members.iter().map(|member| member.client).collect();
         open("etcd", &self.settings(&ports)).await.expect("opens")
@@ -96,7 +97,7 @@ impl Cluster {
         let path = |name: &str| self.path(name).display().to_string();
         let (ca, certificate, key) = (path("ca.pem"), path("server.pem"), path("server.key"));
         let log = File::options().create(true).append(true).open(self.path(&format!("m{index}.log"))).expect("a log");
-        // A member doesn't outlive the thread of its test, however that ends.
+        // A member must not outlive the thread of its test, however that ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(&self.program);
         command.args(["--name", &format!("m{index}"), "--data-dir"]).arg(&data);
@@ -107,14 +108,14 @@ impl Cluster {
         command.args(["--peer-cert-file", &certificate, "--peer-key-file", &key, "--peer-trusted-ca-file", &ca]);
         command.args(["--client-cert-auth", "--peer-client-cert-auth", "--logger", "zap"]).args(&self.options);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
-        // What the machine has set for an etcd of its own is not for this one.
+        // Variables of the machine's own etcd must not affect this one.
         std::env::vars().filter(|(name, _)| name.starts_with("ETCD_")).for_each(|(name, _)| {
             command.env_remove(name);
         });
         self.members[index].child = Some(command.spawn().expect("etcd starts"));
     }
 
-    /// Waits until there is one, and says which it is.
+    /// Waits until there is a leader, and returns its index.
     pub fn leader(&self) -> usize {
         let begun = Instant::now();
         loop {
@@ -130,7 +131,7 @@ impl Cluster {
         }
     }
 
-    /// Makes a member give back what is free in its file, and forget that it was full.
+    /// Makes a member free the unused space in its file, and disarm its space alarm.
     pub fn defragment(&self, index: usize) {
         self.administer(index, "maintenance/defragment", "{}");
         let (member, _) = self.status(index).expect("running");
@@ -138,7 +139,7 @@ impl Cluster {
         self.administer(index, "maintenance/alarm", &disarm);
     }
 
-    /// Asks a member in JSON, as an administrator would.
+    /// Sends a member an administrative request in JSON.
     fn administer(&self, index: usize, path: &str, body: &str) -> String {
         let mut curl = Command::new("curl");
         curl.args(["--silent", "--max-time", "5", "--data", body, "--cacert"]).arg(self.path("ca.pem"));
@@ -147,7 +148,7 @@ impl Cluster {
         String::from_utf8_lossy(&curl.output().expect("curl starts").stdout).into_owned()
     }
 
-    /// The ids of a member and of whom it takes for the leader.
+    /// The id of a member, and the id of the leader that it knows.
     fn status(&self, index: usize) -> Option<(String, String)> {
         let text = self.administer(index, "maintenance/status", "{}");
         let field = |name: &str| {
@@ -164,7 +165,7 @@ impl Cluster {
         }
     }
 
-    /// Stops a member with a signal, or lets it go on.
+    /// Stops a member with a signal, or continues it.
     pub fn pause(&self, index: usize, paused: bool) {
         let child = self.members[index].child.as_ref().expect("running");
         let signal = if paused { "-STOP" } else { "-CONT" };
@@ -187,7 +188,7 @@ impl Drop for Cluster {
     }
 }
 
-/// etcd of the machine, or of the Debian package, from the test bed's cache.
+/// The machine's etcd, or that of the Debian package from the test bed's cache.
 fn program() -> Option<PathBuf> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     if let Some(found) = std::env::split_paths(&paths).map(|path| path.join("etcd")).find(|path| path.is_file()) {
@@ -206,18 +207,18 @@ fn free_ports(count: usize) -> Vec<u16> {
     listeners.iter().map(|listener| listener.local_addr().expect("bound").port()).collect()
 }
 
-/// A port on which nobody listens.
+/// A port without a listener.
 pub fn dead_port() -> u16 {
     free_ports(1)[0]
 }
 
-/// `ca.pem`, and `server` and `client` with their keys; `stranger` is signed by another authority.
+/// Creates `ca.pem`, and `server` and `client` with their keys; `stranger` is signed by another authority.
 fn certificates(directory: &Path) {
     let write = |name: &str, text: String| {
         let file = File::options().create_new(true).write(true).mode(0o600).open(directory.join(name));
         std::io::Write::write_all(&mut file.expect("a file"), text.as_bytes()).expect("written");
     };
-    // A certificate of the same name as its issuer would be taken for one that signed itself.
+    // A certificate with the name of its issuer would be taken for a self-signed one.
     let named = |name: &str, params: &mut CertificateParams| {
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -245,7 +246,7 @@ fn certificates(directory: &Path) {
     }
 }
 
-/// A line to a member that does what it is told.
+/// A proxy for a member that can fail in several ways.
 pub struct Proxy {
     pub port: u16,
     shared: Arc<Line>,
@@ -263,11 +264,11 @@ struct Line {
 #[repr(u8)]
 pub enum Mode {
     Open,
-    /// What is asked arrives, but not the answers.
+    /// Requests arrive, but responses don't.
     Deaf,
-    /// Connections end as soon as they are made.
+    /// Connections are closed as soon as they are made.
     Closed,
-    /// Nothing gets through, and nobody is told.
+    /// Nothing gets through, and connections stay open.
     Silent,
 }
 
@@ -292,7 +293,7 @@ impl Proxy {
         self.shared.mode.store(mode as u8, Ordering::SeqCst);
     }
 
-    /// From now on it goes elsewhere.
+    /// Forwards new connections to another port.
     pub fn lead_to(&self, port: u16) {
         self.shared.to.store(port, Ordering::SeqCst);
         self.cut();

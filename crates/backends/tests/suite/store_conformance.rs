@@ -1,4 +1,4 @@
-//! One suite that every store passes. Those that can be had without anything else run it here; `etcd` in its own tests.
+//! The conformance suite of stores. Stores that need no setup run it here; `etcd` runs it in its own tests.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -11,7 +11,7 @@ use rocksalt_backends::store::{
 };
 use tempfile::TempDir;
 
-/// A directory of mode 0700, as a store on disk wants it.
+/// A directory of mode 0700, as a store on disk requires it.
 pub fn private() -> TempDir {
     tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().expect("a directory")
 }
@@ -34,7 +34,7 @@ async fn a_store_that_is_not_there_is_named() {
     assert_eq!(error, "unknown store 'redis'; known are disk, etcd, memory");
 }
 
-/// Every check has a part of the store of its own.
+/// Each check uses its own prefix in the store.
 pub async fn all(store: &Arc<dyn Store>) {
     a_pair_knows_its_commits(&**store).await;
     ranges(&**store).await;
@@ -50,7 +50,7 @@ pub async fn all(store: &Arc<dyn Store>) {
     large_values(&**store).await;
     as_memory_does(&**store).await;
     leases(store).await;
-    // The last one: it throws the history of all away.
+    // The last one, because it discards the history for all.
     compaction(&**store).await;
 }
 
@@ -98,7 +98,7 @@ async fn a_pair_knows_its_commits(store: &dyn Store) {
     let fourth = done(store, tx().put("pair/a", "3")).await;
     assert!(fourth > third);
     assert_eq!(get(store, "pair/a").await.map(|pair| pair.created), Some(fourth));
-    // Bytes are bytes, and of two changes of a key the later counts.
+    // Values are opaque bytes, and the last of two changes of a key wins.
     let bytes: Vec<u8> = (0..=255).collect();
     done(store, tx().put("pair/a", "x").put("pair/a", bytes.clone())).await;
     assert_eq!(get(store, "pair/a").await.map(|pair| pair.value), Some(bytes));
@@ -170,19 +170,19 @@ async fn conditions(store: &dyn Store) {
     let first = done(store, tx().if_absent("if/a").put("if/a", "1")).await;
     conflict(tx().if_absent("if/a").put("if/a", "2").put("if/b", "2").delete("if/a")).await;
     assert_eq!((value(store, "if/a").await, get(store, "if/b").await), (Some("1".into()), None));
-    // It may be of another key than those that are changed.
+    // A condition may be on a key that is not changed.
     let second = done(store, tx().if_revision("if/a", first).put("if/b", "3")).await;
     conflict(tx().if_revision("if/a", first).if_revision("if/b", first).put("if/c", "4")).await;
     conflict(tx().if_revision("if/a", second).delete("if/a")).await;
     conflict(tx().if_revision("if/never", first).put("if/c", "4")).await;
     conflict(tx().if_revision("if/a", 0).put("if/a", "5")).await;
     assert_eq!(get(store, "if/c").await, None);
-    // Only a question.
+    // A transaction with conditions only.
     let seen = done(store, tx().if_revision("if/a", first).if_absent("if/c")).await;
     assert!(seen >= second);
     conflict(tx().if_absent("if/a")).await;
     done(store, tx()).await;
-    // Deleted is absent, and made anew it is at another commit.
+    // A deleted key is absent, and a new one has another revision.
     done(store, tx().if_revision("if/a", first).delete("if/a")).await;
     done(store, tx().if_absent("if/a").put("if/a", "6")).await;
     conflict(tx().if_revision("if/a", first).put("if/a", "7")).await;
@@ -197,7 +197,7 @@ async fn writers_never_lose_a_change(store: &Arc<dyn Store>) {
         while revisions.len() < 20 {
             let pair = get(&*store, "count").await.expect("there");
             let number: u64 = String::from_utf8(pair.value).expect("text").parse().expect("a number");
-            // All begin with the same number, and one of them wins.
+            // All transactions are conditional on the same revision, and exactly one wins.
             if revisions.is_empty() && conflicts == 0 {
                 together.wait().await;
             }
@@ -248,7 +248,7 @@ async fn readers_see_all_of_a_commit_or_nothing(store: &Arc<dyn Store>) {
     writer.await.expect("no panic");
 }
 
-/// Commits a number of changes from several tasks; what was committed, by revision.
+/// Commits changes from several tasks. Returns the committed changes by revision.
 pub async fn scribble(store: &Arc<dyn Store>, root: &str, each: usize) -> BTreeMap<Revision, Vec<String>> {
     let scribbler = |store: Arc<dyn Store>, root: String, task: usize| async move {
         let mut made = Vec::new();
@@ -274,7 +274,7 @@ pub async fn scribble(store: &Arc<dyn Store>, root: &str, each: usize) -> BTreeM
     all
 }
 
-/// Reads a watch up to a revision; gaps and order are checked by the caller.
+/// Reads a watch up to a revision; the caller checks for gaps and order.
 pub async fn heard(watch: &mut StoreWatch, last: Revision) -> Vec<(Revision, Vec<String>)> {
     let mut all = Vec::new();
     loop {
@@ -308,7 +308,7 @@ async fn a_watch_tells_all_from_any_revision(store: &Arc<dyn Store>) {
         let mut watch = store.watch("watch/", made[skipped].0).await.expect("a watch");
         assert_eq!(heard(&mut watch, last).await, made[skipped + 1..], "after {skipped}");
     }
-    // From a listing on there is neither a gap nor a double.
+    // From the revision of a listing on there are neither gaps nor duplicates.
     let listing = store.range(&KeyRange::prefix("watch/")).await.expect("a range");
     let mut watch = store.watch("watch/", listing.revision).await.expect("a watch");
     quiet(&mut watch).await;
@@ -335,7 +335,7 @@ async fn a_watch_tells_of_its_prefix_only(store: &dyn Store) {
     changes.sort_by(|one, other| one.key().cmp(other.key()));
     let pair = Pair { key: "only/a".into(), value: b"1".to_vec(), created: revision, modified: revision };
     assert_eq!((told, changes), (revision, vec![KeyChange::Put(pair), KeyChange::Deleted { key: "only/gone".into() }]));
-    // What changes nothing is not told.
+    // A commit without changes is not reported.
     done(store, tx().delete("only/never")).await;
     let again = done(store, tx().put("only/a", "2")).await;
     let WatchEvent::Changes { revision: told, changes } = next(&mut watch).await else { panic!("a gap") };
@@ -343,7 +343,7 @@ async fn a_watch_tells_of_its_prefix_only(store: &dyn Store) {
     assert_eq!((told, changes), (again, vec![KeyChange::Put(pair)]));
     let all: Vec<_> = heard(&mut everything, again).await.into_iter().flat_map(|(_, keys)| keys).collect();
     assert_eq!(all, ["only", "only0", "only/a", "only/gone", "other", "only/a"]);
-    // From a revision that is still to come nothing before it is told.
+    // A watch from a future revision reports nothing before it.
     let mut ahead = store.watch("only/", again + 1).await.expect("a watch");
     done(store, tx().put("only/a", "3")).await;
     let later = done(store, tx().put("only/a", "4")).await;
@@ -399,7 +399,7 @@ async fn large_values(store: &dyn Store) {
     }
 }
 
-/// The same transactions, made by chance, on this store and on one in memory: all the same but the numbers.
+/// Random transactions have the same results on this store and on one in memory, except for revisions.
 async fn as_memory_does(store: &dyn Store) {
     let model = open("memory", &Settings::default()).await.expect("opens");
     let start = store.range(&KeyRange::default()).await.expect("a range").revision;
@@ -460,7 +460,7 @@ async fn as_memory_does(store: &dyn Store) {
     assert!(conflicts > 20 && told > 50, "{conflicts} conflicts, {told} told: nothing was tested");
 }
 
-/// The changes of a commit, in no order: value, and whether it is new.
+/// The changes of a commit, without their order: the value, and whether the key is new.
 fn without_numbers(news: WatchEvent) -> BTreeMap<String, Option<(Vec<u8>, bool)>> {
     let WatchEvent::Changes { changes, .. } = news else { panic!("a gap") };
     let plain = |change| match change {
@@ -481,7 +481,7 @@ async fn leases(store: &Arc<dyn Store>) {
         tx().put_with_lease("lease/c", "1", &first).put_with_lease("lease/d", "1", &first).put("lease/e", "1"),
     )
     .await;
-    // No longer under it, and now under it.
+    // One key leaves the lease, another one is added.
     let last = done(&**store, tx().put("lease/c", "2").put_with_lease("lease/e", "2", &first)).await;
     assert!(!first.is_lost() && !second.is_lost());
     let mut watch = store.watch("lease/", last).await.expect("a watch");
@@ -496,7 +496,7 @@ async fn leases(store: &Arc<dyn Store>) {
     let left: Vec<_> = store.range(&KeyRange::prefix("lease/").keys_only()).await.expect("a range").pairs;
     assert_eq!(left.iter().map(|pair| &*pair.key).collect::<Vec<_>>(), ["lease/b", "lease/c"]);
     assert!(!second.is_lost());
-    // Nothing can be put under it any more, nor anything with it; but a conflict is one.
+    // Nothing can be put under the ended lease any more, but a conflict is still reported as one.
     let under = |key: &str| {
         let put =
             rocksalt_backends::store::TransactionOp::Put { key: key.into(), value: b"x".to_vec(), lease: Some(id) };
@@ -508,7 +508,7 @@ async fn leases(store: &Arc<dyn Store>) {
     assert!(matches!(error, Error::LeaseGone), "{error}");
     assert_eq!(get(&**store, "lease/f").await, None);
     assert_eq!(store.commit(under("lease/g").if_absent("lease/b")).await.expect("an answer"), Committed::Conflict);
-    // The other one is kept alive for longer than its time.
+    // The other lease is kept alive for longer than its time to live.
     done(&**store, tx().if_revision("lease/b", start).put_with_lease("lease/b", "2", &second)).await;
     tokio::time::sleep(ttl + Duration::from_secs(1)).await;
     assert!(!second.is_lost());
@@ -521,12 +521,12 @@ async fn compaction(store: &dyn Store) {
         revisions
             .push(done(store, tx().put("compact/a", index.to_string()).put(format!("compact/{index}"), "x")).await);
     }
-    // A deletion at the compacted revision itself is what etcd forgets.
+    // etcd may lose a deletion at the compacted revision itself.
     let deleted = done(store, tx().delete("compact/3")).await;
     let after = done(store, tx().put("compact/a", "after")).await;
     let mut waiting = store.watch("compact/", after).await.expect("a watch");
     store.compact(deleted + 1).await.expect("compacted");
-    // Again, and of what is gone already.
+    // Compacting again, and at a revision that was compacted already.
     store.compact(deleted + 1).await.expect("compacted");
     store.compact(revisions[2]).await.expect("compacted");
     store.compact(0).await.expect("compacted");
@@ -537,11 +537,11 @@ async fn compaction(store: &dyn Store) {
     }
     let mut watch = store.watch("compact/", deleted).await.expect("a watch");
     assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == after));
-    // Whoever has heard all isn't bothered, and nothing but history is gone.
+    // A watch that has read everything is not affected, and only history is discarded.
     let more = done(store, tx().put("compact/a", "more")).await;
     assert!(matches!(next(&mut waiting).await, WatchEvent::Changes { revision, .. } if revision == more));
     assert_eq!(store.range(&KeyRange::prefix("compact/")).await.expect("a range").pairs.len(), 10);
-    // What has not happened yet can't be thrown away.
+    // Compacting at a future revision does not affect later commits.
     store.compact(more + 1_000_000).await.expect("compacted");
     let last = done(store, tx().put("compact/a", "last")).await;
     assert!(matches!(next(&mut waiting).await, WatchEvent::Changes { revision, .. } if revision == last));

@@ -1,4 +1,4 @@
-//! What only the store on disk must do: outlive its process, however that ends, and be quick.
+//! Additional tests of the store on disk: it survives any end of its process, and it is fast.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,14 +10,14 @@ use rocksalt_backends::store::{Committed, Error, KeyRange, Settings, Store, Tran
 
 use super::store_conformance::{done, next, private};
 
-/// Tells a child of a test that it is one, and where the store is.
+/// Tells the child process of a test where the store is.
 const CHILD: &str = "ROCKSALT_TEST_STORE";
 
 async fn disk(path: &Path) -> Result<Arc<dyn Store>, Error> {
     open("disk", &Settings { path: path.to_owned(), ..Settings::default() }).await
 }
 
-/// Runs a test of this very program again, as a child that does its other half.
+/// Runs a test of this program as a child process, which does the other half.
 fn child(test: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, path);
@@ -47,7 +47,7 @@ async fn all_is_there_after_a_restart_but_what_was_under_a_lease() {
     assert!(matches!(next(&mut watch).await, WatchEvent::Changes { revision, .. } if revision == second + 2));
 }
 
-/// Rule of the issue: kill -9 in a loop of writes, nothing acknowledged is lost; and nothing is done by half.
+/// kill -9 in a loop of writes: no acknowledged commit is lost, and none is partial.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_while_it_writes() {
     if let Ok(path) = std::env::var(CHILD) {
@@ -61,7 +61,7 @@ async fn killed_while_it_writes() {
             child("store_disk::killed_while_it_writes", &path).stdout(Stdio::piped()).spawn().expect("starts");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
         let reader = std::thread::spawn(move || {
-            // The last line may be cut: it was not acknowledged to anybody.
+            // The last line may be incomplete: its commit was not acknowledged.
             let lines = output.split(b'\n').map_while(Result::ok).filter_map(|line| String::from_utf8(line).ok());
             let acknowledged = lines.filter_map(|line| {
                 let (writer, number) = line.strip_prefix("stored ")?.strip_suffix('.')?.split_once(' ')?;
@@ -69,7 +69,7 @@ async fn killed_while_it_writes() {
             });
             acknowledged.collect::<Vec<_>>()
         });
-        // At moments that are never the same: some while it still opens the store.
+        // At different moments: in some rounds while the store is still being opened.
         tokio::time::sleep(Duration::from_millis(20 + (round * 37) % 260)).await;
         child.kill().expect("killed");
         child.wait().expect("ended");
@@ -89,7 +89,8 @@ async fn killed_while_it_writes() {
 
 const WRITERS: usize = 4;
 
-/// Each commit puts its number under three keys and deletes the one of 50 before: a half would show.
+/// Each commit puts its number under three keys and deletes those of 50 commits before, so a partial commit would be
+/// visible.
 async fn write_and_say_so(path: &Path) {
     let store = disk(path).await.expect("opens");
     let writer = |store: Arc<dyn Store>, writer: usize| async move {
@@ -104,7 +105,7 @@ async fn write_and_say_so(path: &Path) {
                 transaction = transaction.delete(format!("{writer}/all/{:08}", number - 50));
             }
             done(&*store, transaction).await;
-            // One write call a line: it's whole, or it isn't there.
+            // One write call for each line: it is complete, or missing.
             let line = format!("stored {writer} {number}.\n");
             std::io::stdout().lock().write_all(line.as_bytes()).expect("the parent listens");
         }
@@ -115,7 +116,7 @@ async fn write_and_say_so(path: &Path) {
     }
 }
 
-/// That all keys of a writer are of one commit; which one it is.
+/// Checks that all keys of a writer are from one commit. Returns its number.
 async fn check(store: &dyn Store, writer: usize) -> Option<u64> {
     let pairs = store.range(&KeyRange::prefix(&format!("{writer}/"))).await.expect("a range").pairs;
     if pairs.is_empty() {
@@ -133,7 +134,7 @@ async fn check(store: &dyn Store, writer: usize) -> Option<u64> {
     Some(newest)
 }
 
-/// A full disk (docs/faults.md#f12), in a mount of its own, which needs root.
+/// A full disk (docs/faults.md#f12), in its own mount, which needs root.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk() {
     if let Ok(path) = std::env::var(CHILD) {
@@ -166,7 +167,7 @@ async fn fill_the_disk(path: &Path) {
         }
     };
     assert!(error.to_string().contains("the disk is full"), "{error}");
-    // Another program takes what we have left alone; then a write can fail in the middle.
+    // Another program uses up the space that we keep free; then a write can fail in the middle.
     let hog = path.with_file_name("hog");
     let _ = std::fs::write(&hog, vec![1; 64 << 20]);
     for _ in 0..3 {
@@ -176,7 +177,7 @@ async fn fill_the_disk(path: &Path) {
     assert_eq!(newest(&*store).await, (stored - 1).to_string().into_bytes(), "what was stored can be read");
     assert_eq!(store.range(&KeyRange::prefix("a/").keys_only()).await.expect("reads").pairs.len(), stored);
     std::fs::remove_file(&hog).expect("removed");
-    // Deleting is the way to more room.
+    // Deleting frees space.
     let half = (0..stored / 2).fold(Transaction::default(), |all, index| all.delete(format!("a/{index}")));
     done(&*store, half).await;
     drop(store);
@@ -190,8 +191,8 @@ async fn fill_the_disk(path: &Path) {
     write!(std::io::stdout(), "went on").expect("printed");
 }
 
-/// How many small commits a second 16 writers get, as `cargo test -p rocksalt-backends --test suite -- --ignored
-/// --nocapture commits_a_second` prints. Each is on the disk when it is answered.
+/// How many small commits per second 16 writers achieve, as `cargo test -p rocksalt-backends --test suite -- --ignored
+/// --nocapture commits_a_second` prints. Each is on the disk when it is acknowledged.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a benchmark"]
 #[allow(clippy::print_stdout)]
@@ -231,7 +232,7 @@ async fn commits_a_second() {
     println!("opening a file of {size} MiB, with a check of all of it: {:.2} seconds", begun.elapsed().as_secs_f64());
 }
 
-/// Bits of the file change by themselves: whatever then happens, it ends, and nobody else suffers.
+/// Random bits of the file change: the process must not hang or crash.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_with_wrong_bits_harms_nobody() {
     let directory = private();
@@ -247,7 +248,7 @@ async fn a_file_with_wrong_bits_harms_nobody() {
     for round in 0..120u64 {
         let mut damaged = whole.clone();
         for hit in 0..=round % 20 {
-            // Some where redb begins, most in what is used of the file.
+            // Some at the start of the file, most in its used part.
             let mixed = (round * 20 + hit).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
             let within = if round % 3 == 0 { 512 } else { whole.len() as u64 };
             damaged[(mixed % within) as usize] ^= 1 << (mixed >> 60 & 7);
@@ -258,7 +259,7 @@ async fn a_file_with_wrong_bits_harms_nobody() {
             let read = store.range(&KeyRange::prefix("a/")).await;
             let written = store.commit(Transaction::default().put("b", "x")).await;
             let (Ok(read), Ok(_)) = (read, written) else { return Err(&mut failed) };
-            // What is given out is right.
+            // Data that is returned is correct.
             assert_eq!(read.pairs.len(), 500);
             assert!(read.pairs.iter().all(|pair| pair.value == [7; 300]));
             Ok(())

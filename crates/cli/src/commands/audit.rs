@@ -1,4 +1,4 @@
-//! `rocksalt audit`: the log of who did what, a chain of hashes.
+//! `rocksalt audit`: the log of requests and their users, a hash chain.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -75,7 +75,7 @@ async fn verify(context: &Context, given: Vec<PathBuf>, head: Option<String>) ->
     let mut head = head.map(|text| parse(&text)).transpose()?;
     let mut asked = true;
     if head.is_none() && ours {
-        // Before the file is read: what comes after it is only in the file.
+        // Asked before the file is read: later entries are only in the file.
         match seen(context).await {
             Some(found) => head = Some(found),
             None => asked = false,
@@ -163,7 +163,7 @@ fn show(
     for file in files {
         let fault = |error: std::io::Error| Failure::usage(format!("can't read {}: {error}", file.display()));
         for line in BufReader::new(File::open(file).map_err(fault)?).lines() {
-            // What is no entry is `verify`'s business.
+            // `verify` reports malformed lines.
             let Ok(entry) = json::parse(&line.map_err(fault)?) else { continue };
             if wanted(&entry) {
                 entries.push_back(entry);

@@ -157,7 +157,7 @@ impl LocalFile {
     }
 }
 
-/// Gives exactly the files that were named on the command line, by their number.
+/// Sends exactly the files that the command line names, by their number.
 struct FileUploads {
     paths: Arc<Vec<PathBuf>>,
 }
@@ -188,7 +188,7 @@ impl Answers for FileUploads {
     }
 }
 
-/// Takes files of one target into its own directory.
+/// Stores the files of each target in its own directory.
 struct FileDownloads {
     directory: PathBuf,
 }
@@ -205,7 +205,8 @@ impl Answers for FileDownloads {
 
     async fn receive(&self, ask: Ask, upload: IncomingStream) -> Result<Value, Problem> {
         let Ask::Push { path, .. } = ask else { return Err(refused()) };
-        // Only the last part of the target's name for it: a target must not choose the path (`docs/security-rules.md#r6`).
+        // Only the last part of the target's path is used: a target must not choose the path
+        // (`docs/security-rules.md#r6`).
         let name = Path::new(&path).file_name().filter(|name| !name.is_empty()).ok_or_else(refused)?;
         store(upload, self.directory.join(name), u64::MAX).await
     }

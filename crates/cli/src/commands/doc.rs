@@ -1,4 +1,4 @@
-//! `rocksalt doc`: what functions and states do and take.
+//! `rocksalt doc`: the documentation of functions and states.
 
 use std::process::ExitCode;
 
@@ -22,7 +22,7 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
         list(common.json);
         return Ok(ExitCode::SUCCESS);
     };
-    // A noun may have functions and states of the same name: functions first, then states.
+    // A noun may have a function and a state with the same name: functions first, then states.
     let functions = docs::doc(name);
     let states = docs::state_doc(name);
     if functions.is_empty() && states.is_empty() {
@@ -52,7 +52,7 @@ pub fn run(options: &Options, common: &Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One line for each noun, with its functions, folded to the terminal's width.
+/// Prints one line for each noun, with its functions, folded to the terminal's width.
 fn list(as_json: bool) {
     if as_json {
         let names = FUNCTIONS.iter().map(|one| one.name.into()).collect();
@@ -71,7 +71,7 @@ fn list(as_json: bool) {
     print_line!("\n`rocksalt doc NOUN` or `rocksalt doc NOUN.VERB` tells more.");
 }
 
-/// A noun and its verbs, as wide as the terminal.
+/// A noun and its verbs, folded to the terminal's width.
 fn fold<'a>(noun: &str, verbs: impl Iterator<Item = &'a str>, width: usize) {
     let mut line = format!("{noun:12}");
     for verb in verbs {

@@ -54,7 +54,7 @@ struct Fire {
     data: Vec<String>,
 }
 
-/// How many are shown by default.
+/// The default number of events.
 const USUAL: usize = 50;
 
 /// How many are requested at a time.
@@ -69,7 +69,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         EventPrinter { as_json: context.common.json, width: context.style(None).width, last: options.since };
     let mut left = options.count;
     if options.since.is_none() && options.follow {
-        // From now on: the number of the newest, so that nothing that comes is missed.
+        // Starts after the newest event, so that no later one is missed.
         shown.last = Some(client.logged(None, &[], 1).await.map_err(|error| daemon::refused(&error))?.newest);
     } else {
         past(&client, &options, &mut shown, &mut left).await?;
@@ -87,7 +87,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints stored events: all after a number, or the last ones.
+/// Prints stored events: all after a number, or the newest.
 async fn past(
     client: &Client,
     options: &Options,
@@ -100,7 +100,7 @@ async fn past(
         let usual = if options.since.is_some() { PAGE } else { USUAL };
         let wanted = left.unwrap_or(usual).min(PAGE);
         let page = client.logged(after, &options.tags, wanted).await.map_err(|error| daemon::refused(&error))?;
-        // What comes while we read is for --follow.
+        // Events that arrive meanwhile are left to --follow.
         let end = *end.get_or_insert(page.newest);
         if let Some(left) = left.as_mut().filter(|_| options.since.is_some() || options.follow) {
             *left -= page.events.len().min(*left);
@@ -119,7 +119,7 @@ async fn past(
     }
 }
 
-/// Prints new events, also over restarts of the daemon.
+/// Prints new events, even across restarts of the daemon.
 async fn following(
     client: &Client,
     tags: &[String],
@@ -163,7 +163,7 @@ struct EventPrinter {
 
 impl EventPrinter {
     fn event(&mut self, logged: &LoggedEvent) {
-        // Those that are not kept have no number.
+        // Events that are not stored have no number.
         if logged.id > 0 {
             self.last = self.last.max(Some(logged.id));
         }

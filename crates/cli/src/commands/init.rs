@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a whole project; the names of its files.
+/// Writes a whole project. Returns the names of its files.
 pub fn write_all(directory: &Path) -> Result<Vec<&'static str>, Failure> {
     let files: Vec<(&'static str, String)> = vec![
         (FILE, config()),
@@ -44,7 +44,7 @@ pub fn write_all(directory: &Path) -> Result<Vec<&'static str>, Failure> {
         ("pillar/top.sls", PILLAR_TOP.into()),
         ("pillar/common.sls", PILLAR.into()),
     ];
-    // Nothing is written unless everything can be.
+    // All or nothing: checked before the first file is written.
     if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).exists()) {
         return Err(Failure::usage(format!("{} is there already", directory.join(name).display()))
             .hint("nothing was written; name another directory"));

@@ -1,6 +1,6 @@
-//! The commands, a file each.
+//! The commands, one file each.
 //!
-//! A new one is a file with its options and a `run`, a variant of [`RocksaltCommand`] and a line in [`run_command`].
+//! To add one: a file with its options and a `run`, a variant of [`RocksaltCommand`] and a line in [`run_command`].
 
 mod access;
 mod apply;
@@ -153,7 +153,7 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
     let subcommands: Vec<String> =
         command.get_subcommands().map(|sub| sub.get_name().to_owned()).chain(["help".to_owned()]).collect();
     let takes_value = |option: &str| {
-        // `-vv` and `-ldebug` are short options with what belongs to them.
+        // `-vv` and `-ldebug` are short options with their values.
         if option.starts_with("-v") || (option.starts_with("-l") && option.len() > 2) {
             return Some(false);
         }
@@ -173,7 +173,7 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            // clap's own code for a bad command line is 2; ours is 1.
+            // clap's exit code for an invalid command line is 2; ours is 1.
             return ExitCode::from(if error.use_stderr() { FailureKind::Usage.code() } else { 0 });
         }
     };
@@ -192,7 +192,7 @@ fn fits(argument: &clap::Arg, option: &str) -> bool {
         || (short.is_some() && argument.get_short() == short)
 }
 
-/// What every command gets.
+/// The context of every command.
 pub struct Context {
     pub common: Common,
     pub environment: ProcessEnvironment,
@@ -200,7 +200,7 @@ pub struct Context {
 }
 
 fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
-    // These need no configuration, and must work where it is broken.
+    // These need no configuration, and must work even if it is invalid.
     match &cli.command {
         RocksaltCommand::Completions(options) => return completions::run(options, Cli::command()),
         RocksaltCommand::Man => return man::run(&Cli::command()),
@@ -213,7 +213,7 @@ fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
         serve::prepare(&cli.common, &environment)?;
     }
     let config = Config::read(cli.common.config_dir.as_deref(), &environment, cli.common.persist);
-    // Links can be looked at and closed whatever the configuration looks like.
+    // Links can be listed and closed even if the configuration is invalid.
     let config = if matches!(cli.command, RocksaltCommand::Links(_)) {
         config.unwrap_or_else(|_| Config::none())
     } else {
@@ -221,12 +221,12 @@ fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
     };
     let context = Context { common: cli.common, environment, config };
     let is_keeper = matches!(cli.command, RocksaltCommand::Keeper);
-    // The daemon has its own settings; the keeper sends its lines to the commands that ask for them.
+    // The daemon has its own log settings; the keeper sends its lines to the commands that request them.
     if !is_keeper && !matches!(cli.command, RocksaltCommand::Serve(_)) {
         context.common.diagnostics.start(&context.config, &context.environment)?;
     }
     if is_keeper {
-        // Out of the terminal's reach: Ctrl-C and a closed window are meant for commands.
+        // Detached from the terminal: Ctrl-C and a closed window must only reach commands.
         let _ = rustix::process::setsid();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -262,7 +262,7 @@ fn run_command(cli: Cli) -> Result<ExitCode, Failure> {
             | RocksaltCommand::Doc(_) => Ok(ExitCode::SUCCESS),
         }
     });
-    // A connection that hangs must not hold up the end.
+    // A hanging connection must not delay the end.
     runtime.shutdown_timeout(std::time::Duration::from_millis(100));
     code
 }
@@ -282,7 +282,7 @@ impl Context {
 mod tests {
     use super::*;
 
-    /// Finds two options of one name, and the like.
+    /// Finds, for example, two options with the same name.
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();

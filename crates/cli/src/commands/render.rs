@@ -73,7 +73,7 @@ fn absolute(file: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Relative to the directory above the configuration's, where the file is below it.
+/// The path relative to the parent of the configuration's directory, if it is below that.
 fn shown(context: &Context, path: &str) -> String {
     let above = context.config.directory.as_deref().and_then(std::path::Path::parent);
     let relative = above.and_then(|above| std::path::Path::new(path).strip_prefix(above).ok());

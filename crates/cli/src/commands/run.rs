@@ -104,7 +104,7 @@ pub struct RunOptions {
     #[arg(long, visible_alias = "verbose", help_heading = "Output")]
     show_jid: bool,
 
-    /// What holds of the job that this one repeats.
+    /// The options and metadata of the job that this one repeats.
     #[arg(skip)]
     inherited: RunRequest,
 
@@ -113,13 +113,14 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Repeats a job: its metadata and options hold where the command line has no others.
+    /// Repeats a job: its metadata and options apply unless the command line overrides them.
     pub fn inherit(&mut self, request: RunRequest) {
         self.inherited = request;
     }
 }
 
-/// How the target expression is meant. `apply` has `--pillar` for data, so there it is only `-I`.
+/// The options for the kind of the target expression. `apply` uses `--pillar` for data, so there only `-I` is
+/// available.
 macro_rules! targeting {
     ($name:ident, $(#[$pillar:meta])+) => {
         #[derive(Args)]
@@ -196,7 +197,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     run_call(context, options.target, options.targeting.kind(), call, options.run_options).await
 }
 
-/// Runs a call on targets. All of the command line is checked before anything is sent.
+/// Runs a call on targets. The whole command line is checked before anything is sent.
 pub async fn run_call(
     context: Context,
     target: String,
@@ -218,7 +219,7 @@ pub async fn run_call(
         options: options.job_options(timeout)?,
         ..RunRequest::of(&call)
     };
-    // What the controller answers itself needs no daemon, and leaves no job.
+    // The controller's own answer needs no daemon, and leaves no job.
     if let Some(result) = call_check::local_answer(&call) {
         return LocalController::open(context).await?.print_answer(&request, &result, printer).await;
     }
@@ -235,7 +236,7 @@ pub async fn run_call(
 }
 
 impl RunOptions {
-    /// The options of the job that this one repeats count where the command line has none.
+    /// The job's options. Those of a repeated job apply unless the command line overrides them.
     fn job_options(&self, configured: Option<f64>) -> Result<JobOptions, Failure> {
         let inherited = &self.inherited.options;
         let timeout = self.timeout.or(inherited.timeout).or(configured).filter(|timeout| *timeout > 0.0);
@@ -257,7 +258,7 @@ impl RunOptions {
     }
 }
 
-/// An error of an option, with the option's name on the command line.
+/// The error of an option, with its name on the command line.
 fn option_failure(error: &OptionError) -> Failure {
     Failure::usage(match error {
         OptionError::Batch(text) => {
@@ -303,7 +304,7 @@ impl Run {
         print_job(&job, updates, &control, &mut printer, text).await
     }
 
-    /// Why the daemon knows no such target, by this process's own reading of the roster.
+    /// Why the daemon found no target: this process reads the roster itself to find the reason.
     async fn no_target(&self, context: Context) -> Failure {
         let failure = match LocalController::open(context).await {
             Ok(local) => local.select(&self.request).await.err(),
@@ -328,7 +329,7 @@ impl Run {
     async fn in_background(self, context: Context) -> Result<ExitCode, Failure> {
         let fault = |error: std::io::Error| Failure::usage(format!("can't start it in the background: {error}"));
         let spool = context.config.spool(&context.environment)?;
-        // Errors of the roster and the target are printed here, where somebody reads them.
+        // Checked here so that the user sees errors of the roster and the target.
         LocalController::open(context).await?.select(&self.request).await?;
         let id = self.request.job.unwrap_or_else(|| JobId::at(times::now()));
         let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -342,7 +343,7 @@ impl Run {
         command.args(words).stdin(null()).stdout(null()).stderr(null());
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(fault)?;
-        // The id is printed when the job can be found by it.
+        // The id is printed once the job can be found by it.
         while !matches!(spool.job(id), Ok(Some(_))) {
             if let Some(status) = child.try_wait().map_err(fault)? {
                 return Err(Failure::usage(format!("it ended in the background before it began ({status})")));

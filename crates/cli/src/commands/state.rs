@@ -147,7 +147,7 @@ struct SlsId {
 }
 
 impl CompileOptions {
-    /// Adds what was given to a call's named arguments.
+    /// Adds these options to a call's named arguments.
     pub fn fill(&self, call: &mut Call) -> Result<(), Failure> {
         for (name, value) in [("saltenv", &self.saltenv), ("pillarenv", &self.pillarenv)] {
             if let Some(value) = value {
@@ -245,7 +245,7 @@ fn names(sls: &[String]) -> Vec<Value> {
     sls.iter().map(|name| name.as_str().into()).collect()
 }
 
-/// JSON or YAML from the command line.
+/// Parses JSON or YAML from the command line.
 pub fn data(option: &str, text: &str) -> Result<Value, Failure> {
     match json::parse(text) {
         Ok(value) => Ok(value),
@@ -262,7 +262,7 @@ fn data_map(option: &str, text: &str) -> Result<Map, Failure> {
     }
 }
 
-/// Shows one stage. With --json under the stage's name, or the errors under theirs.
+/// Shows one stage. With --json it is under the stage's name, or the errors are under `errors`.
 async fn shown(context: Context, stage: &str, all: &str, some: &str, show: Show) -> Result<ExitCode, Failure> {
     let mut call = Call::new(if show.sls.is_empty() { all } else { some });
     if !show.sls.is_empty() {
@@ -282,12 +282,12 @@ async fn shown(context: Context, stage: &str, all: &str, some: &str, show: Show)
     print(&context, &show.printing, stage, value)
 }
 
-/// Prints data under a name of its own (with --json), or as people read it.
+/// Prints data under its own name with --json, otherwise in a form for people.
 pub fn print(context: &Context, printing: &Printing, name: &str, value: Value) -> Result<ExitCode, Failure> {
     if context.common.json && printing.out.is_none() {
         let shown = Value::Map(Map::from_iter([(name.into(), value)]));
         print_line!("{}", json::compact(&shown));
-        // The process ends: to take a large result apart first would only take time.
+        // The process ends now, so freeing a large result would only cost time.
         std::mem::forget(shown);
         return Ok(ExitCode::SUCCESS);
     }
@@ -314,7 +314,7 @@ async fn applied(context: Context, call: Call, printing: &Printing) -> Result<Ex
     if retcode == 0 { Ok(ExitCode::SUCCESS) } else { Err(Failure::silent(FailureKind::Function)) }
 }
 
-/// A list of texts instead of data: Salt's way to say that states did not compile.
+/// The errors if the value is a list of texts: in Salt this means that states did not compile.
 fn errors(value: &Value) -> Option<Vec<String>> {
     let texts = value.as_list()?;
     texts.iter().map(|text| text.as_str().map(str::to_owned)).collect()
@@ -329,7 +329,7 @@ fn refused(context: &Context, errors: &[String]) -> Failure {
     Failure::usage(errors.join("\n\nerror: "))
 }
 
-/// The value, unless the function itself failed.
+/// The value, unless the function failed.
 pub fn succeeded(result: rocksalt_core::Return) -> Result<Value, Failure> {
     match result.problem {
         None => Ok(result.value),

@@ -1,4 +1,4 @@
-//! `rocksalt users`: the users who log in to the daemon with a password of its own file.
+//! `rocksalt users`: the users in the daemon's own password file.
 
 use std::io::Read;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn list(users: &Users, as_json: bool) -> Result<(), Failure> {
 }
 
 impl Password {
-    /// Never from the command line: others can see that.
+    /// Reads the password, never from the command line, which other users can see.
     fn read(&self, question: &str) -> Result<Secret<String>, Failure> {
         if self.password_stdin {
             let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Runs `tests/cases/output/*.json`: what Salt prints for the same data, byte for byte.
+//! Runs `tests/cases/output/*.json`: compares with Salt's output for the same data, byte for byte.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn results_print_as_salts() {
     assert!(failures.is_empty(), "{} of {count} differ:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Where we differ on purpose (docs/output.md has the reasons) we print what is written there, and Salt doesn't.
+/// Where we differ from Salt on purpose (docs/output.md has the reasons), we print the documented text.
 #[test]
 fn differences_are_as_documented() {
     let mut failures = Vec::new();

@@ -1,4 +1,4 @@
-//! What every outputter must do, whatever the data.
+//! The requirements for every outputter, for any data.
 
 use rocksalt_core::{Map, Value, json};
 
@@ -113,7 +113,7 @@ fn tables_fit_their_terminal() {
     let text = open("table").expect("it is listed").one("web1", &Value::List(vec![row(1), row(2)]), &style);
     assert!(text.contains("| "), "it is still a table: {text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // No room at all: shown as nested.
+    // Too narrow for a table: printed as nested.
     let text = open("table").expect("it is listed").one(
         "web1",
         &Value::List(vec![row(1)]),

@@ -43,7 +43,7 @@ fn written(value: &Value, formatter: impl Formatter) -> String {
     let mut serializer = Serializer::with_formatter(&mut out, formatter);
     match json::to_json(value).serialize(&mut serializer) {
         Ok(()) => String::from_utf8_lossy(&out).into_owned(),
-        // Writing plain JSON into memory can't fail; the compact form says the same.
+        // Writing plain JSON to memory can't fail; the compact form is equivalent.
         Err(_) => json::compact(value),
     }
 }

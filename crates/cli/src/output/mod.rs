@@ -1,6 +1,6 @@
-//! How results are printed.
+//! Prints results.
 //!
-//! A new outputter is a file here and a line in [`ALL`].
+//! To add an outputter: a file here and a line in [`ALL`].
 
 mod highstate;
 mod json;
@@ -28,17 +28,17 @@ use rocksalt_core::{Map, Value, nearest};
 use terminal::Guard;
 pub use terminal::clean;
 
-/// How a value becomes text.
+/// Converts a value to text.
 pub trait Outputter {
     /// One target's result, as it arrives. Ends with a newline unless it is empty.
     fn one(&self, id: &str, value: &Value, style: &Style) -> String;
 
-    /// As [`one`](Outputter::one), for a result whose return code isn't 0; some show it in red.
+    /// As [`one`](Outputter::one), for a result whose return code isn't 0; some outputters print it in red.
     fn failed(&self, id: &str, value: &Value, style: &Style) -> String {
         self.one(id, value, style)
     }
 
-    /// Data that belong to no target.
+    /// Prints data that belongs to no target.
     fn bare(&self, value: &Value, style: &Style) -> String {
         self.one("local", value, style)
     }
@@ -49,18 +49,18 @@ pub trait Outputter {
     }
 }
 
-/// What the place it is printed to can show.
+/// The capabilities of the place where the output is printed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     pub colours: bool,
     /// In characters; `None` if it isn't a terminal.
     pub width: Option<usize>,
-    /// Salt's `--out-indent`; `None` means the outputter's own, a negative one means a single line.
+    /// Salt's `--out-indent`; `None` is the outputter's default, a negative number means a single line.
     pub indent: Option<i32>,
 }
 
 impl Style {
-    /// Whether what is printed may reach a terminal, which obeys control characters.
+    /// Whether the output may reach a terminal, which interprets control characters.
     pub fn is_terminal(&self) -> bool {
         self.colours || self.width.is_some()
     }
@@ -74,7 +74,7 @@ pub enum Error {
     Setting { key: &'static str, value: String, expected: String },
 }
 
-/// All outputters' names, in alphabetical order.
+/// The names of all outputters, in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|entry| entry.name)
 }
@@ -85,9 +85,10 @@ pub fn open(name: &str) -> Result<Box<dyn Outputter>, Error> {
     open_with(name, &Map::new())
 }
 
-/// Finds an outputter; `settings` is the configuration, of which it takes its own keys (`state_output` …).
+/// Finds an outputter by its name; `settings` is the configuration, from which it reads its own keys (`state_output`
+/// …).
 pub fn open_with(name: &str, settings: &Map) -> Result<Box<dyn Outputter>, Error> {
-    // Salt takes this name for it too.
+    // Salt accepts this name too.
     let wanted = if name == "text" { "txt" } else { name };
     match ALL.iter().find(|entry| entry.name == wanted) {
         Some(entry) => Ok(Box::new(Guard { inner: (entry.make)(settings)?, escapes: entry.escapes })),
@@ -101,12 +102,12 @@ struct OutputFormat {
     make: fn(&Map) -> Result<Box<dyn Outputter>, Error>,
 }
 
-/// What a format does about control characters in the data.
+/// How a format handles control characters in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escapes {
-    /// It prints text as it is: on a terminal the data must be made harmless first.
+    /// The format prints text unchanged: for a terminal the data must be escaped first.
     Nothing,
-    /// It has escapes of its own (`\u001b`), which must stay readable by programs.
+    /// The format has its own escapes (`\u001b`), which must stay readable by programs.
     Itself,
 }
 
@@ -134,7 +135,7 @@ const ALL: &[OutputFormat] = &[
     OutputFormat { name: "yaml", escapes: Escapes::Itself, make: |_| Ok(Box::new(yaml::Yaml)) },
 ];
 
-/// A text as an outputter ends it: without blanks at its end, with one newline, or nothing at all.
+/// The end of an output: no trailing blanks, then one newline; an empty output stays empty.
 fn finish(text: &str) -> String {
     match text.trim_end() {
         "" => String::new(),
@@ -142,7 +143,7 @@ fn finish(text: &str) -> String {
     }
 }
 
-/// The result as Salt's outputters get it: under its target's name.
+/// The result under its target's name, as Salt's outputters get it.
 fn named(id: &str, value: &Value) -> Value {
     Value::Map(Map::from_iter([(id.into(), value.clone())]))
 }

@@ -72,7 +72,7 @@ impl NestedLines {
 
     fn text(&mut self, text: &str, indent: usize, prefix: &str) {
         let mut prefix = prefix.to_owned();
-        // An empty item of a list would vanish otherwise, and the list look shorter than it is.
+        // Otherwise an empty item would be invisible, and the list would look shorter than it is.
         if text.is_empty() && !prefix.is_empty() {
             self.line(indent, self.palette.green, &prefix, "");
         }

@@ -1,4 +1,4 @@
-//! `newline_values_only`: the bare values, a line each, for shell loops.
+//! `newline_values_only`: the bare values, one per line, for shell loops.
 
 use rocksalt_core::Value;
 

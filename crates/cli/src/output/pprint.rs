@@ -27,13 +27,14 @@ fn print(value: &Value, style: &Style) -> String {
 }
 
 struct PythonPrinter {
-    /// How far each level is indented.
+    /// The indentation of each level.
     step: usize,
     out: String,
 }
 
 impl PythonPrinter {
-    /// `column` is where we stand; `after` is how many characters must follow on the last line.
+    /// Prints a value. `column` is the current column; `after` is the number of characters that must follow on the last
+    /// line.
     fn value(&mut self, value: &Value, column: usize, after: usize) {
         let flat = python::repr(value);
         if length(&flat) + column + after <= WIDTH {
@@ -76,7 +77,7 @@ impl PythonPrinter {
         }
     }
 
-    /// A long text becomes several literals below each other, cut at line ends and blanks.
+    /// Splits a long text into several literals, at line ends and blanks.
     fn text(&mut self, text: &str, column: usize, after: usize) {
         let width = WIDTH.saturating_sub(column);
         let lines = lines_with_ends(text);
@@ -121,7 +122,7 @@ fn lines_with_ends(text: &str) -> Vec<&str> {
     lines.iter().zip(ends).map(|(line, end)| &text[start(line)..end]).collect()
 }
 
-/// Each word with the blanks behind it; blanks at the start are a word of their own.
+/// Each word with the blanks after it; leading blanks are a word of their own.
 fn words_with_blanks(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;

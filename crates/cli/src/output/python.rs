@@ -1,11 +1,11 @@
-//! How Python writes values, orders keys and splits lines: Salt's layouts follow from it.
+//! Formats values, sorts keys and splits lines as Python does: Salt's layouts depend on it.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use rocksalt_core::{Map, Value};
 
-/// `repr()`.
+/// Python's `repr()`.
 pub fn repr(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
@@ -19,7 +19,7 @@ pub fn repr(value: &Value) -> String {
     }
 }
 
-/// `str()`: as [`repr`], but a text is itself.
+/// Python's `str()`: as [`repr`], but a text is printed unchanged.
 pub fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -70,7 +70,7 @@ fn quote_for(has_single: bool, has_double: bool) -> char {
     if has_single && !has_double { '"' } else { '\'' }
 }
 
-/// `str.isprintable()`, but for characters that no version of Unicode has given a meaning yet.
+/// Python's `str.isprintable()`, except for characters that Unicode has not assigned yet.
 fn is_printable(c: char) -> bool {
     let code = c as u32;
     let hidden = matches!(code,
@@ -81,7 +81,7 @@ fn is_printable(c: char) -> bool {
     !c.is_control() && !hidden && !no_character
 }
 
-/// `str.splitlines()`.
+/// Python's `str.splitlines()`.
 pub fn lines(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! `quiet` and `no_out`: nothing, for who wants the exit code alone.
+//! `quiet` and `no_out`: no output, if only the exit code matters.
 
 use rocksalt_core::Value;
 

@@ -1,4 +1,4 @@
-//! `table`: lists of maps, lists or texts as tables with borders; all else as `nested` shows it.
+//! `table`: lists of maps, lists or texts as tables with borders; other values as in `nested`.
 
 use rocksalt_core::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::{Outputter, Style, finish, named, nested, python};
 
 pub struct Table;
 
-/// How wide a column may be, at first and then on a terminal on which the table has no room.
+/// The maximum widths of a column: the first is the default, the others are for narrow terminals.
 const WIDTHS: [usize; 6] = [50, 40, 30, 20, 15, 10];
 
 impl Outputter for Table {
@@ -62,7 +62,7 @@ fn rows(items: &[Value]) -> Option<Rows> {
     scalars.then(|| Rows { labels: None, cells: items.iter().map(|item| vec![text(item)]).collect() })
 }
 
-/// The table's lines; `None` if it has no room even with narrow columns.
+/// The table's lines; `None` if it is too wide even with narrow columns.
 fn fitting(rows: &Rows, indent: usize, style: &Style) -> Option<Vec<String>> {
     let room = style.width.unwrap_or(usize::MAX);
     WIDTHS.iter().find_map(|width| {
@@ -101,7 +101,7 @@ fn lines(cells: &[Vec<Vec<String>>], widths: &[usize], indent: usize, palette: &
     out
 }
 
-/// Broken at blanks where a line would get longer than `width`.
+/// Wraps a text at blanks if a line would be longer than `width`.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut words = text.split(' ');
     let mut out = words.next().unwrap_or_default().to_owned();
@@ -114,7 +114,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     out.split('\n').map(str::to_owned).collect()
 }
 
-/// Python's `str.center`: where the room is odd, an odd width puts the spare blank on the left.
+/// Python's `str.center`: if the padding is odd, an odd width puts the extra blank on the left.
 fn centred(text: &str, width: usize) -> String {
     let room = width.saturating_sub(length(text));
     let left = room / 2 + (room & width & 1);

@@ -1,7 +1,7 @@
 //! Keeps control characters in results from reaching a terminal.
 //!
 //! A hostile machine could otherwise move the cursor, rename the window or hide its own output.
-//! In a pipe or a file the data stays as it is.
+//! In a pipe or a file the data stays unchanged.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use rocksalt_core::{Map, Value};
 
 use super::{Escapes, Outputter, Style};
 
-/// Stands around every outputter; none can forget it.
+/// Wraps every outputter, so that none can omit the escaping.
 pub struct Guard {
     pub inner: Box<dyn Outputter>,
     pub escapes: Escapes,
@@ -53,9 +53,9 @@ impl Outputter for Guard {
     }
 }
 
-/// A text that a terminal shows and doesn't obey: `\x1b` for an escape, and so on.
+/// Replaces control characters by a visible form: `\x1b` for an escape, and so on.
 ///
-/// Newlines and tabs stay; a carriage return is a line's end, as Salt takes it.
+/// Newlines and tabs stay; as in Salt, a carriage return ends a line.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
@@ -88,7 +88,7 @@ fn clean_map(map: &Map) -> Map {
     map.iter().map(|(key, value)| (clean_value(key), clean_value(value))).collect()
 }
 
-/// What a format's own escapes leave out: `\u009b` means the same in JSON, YAML and Python.
+/// Escapes the rest that a format leaves unescaped: `\u009b` means the same in JSON, YAML and Python.
 fn escape_rest(text: String) -> String {
     if !text.chars().any(is_harmful) {
         return text;
@@ -97,7 +97,7 @@ fn escape_rest(text: String) -> String {
     text.chars().map(escape).collect()
 }
 
-/// Control characters, and those that turn the direction of writing around.
+/// Whether a character is a control character, or changes the direction of text.
 fn is_harmful(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && !matches!(c, '\n' | '\t'))

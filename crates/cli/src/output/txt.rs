@@ -1,4 +1,4 @@
-//! `txt`: every line of a result behind its target's name.
+//! `txt`: every line of a result after its target's name.
 
 use rocksalt_core::Value;
 

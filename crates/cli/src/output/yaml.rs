@@ -11,7 +11,7 @@ impl Outputter for Yaml {
         print(&named(id, &python::sorted_deeply(value)), style)
     }
 
-    /// In its own order: what users wrote shall be found again.
+    /// Keeps the order of keys: users expect the order in which they wrote them.
     fn bare(&self, value: &Value, style: &Style) -> String {
         print(value, style)
     }
@@ -24,7 +24,7 @@ impl Outputter for Yaml {
 
 fn print(value: &Value, style: &Style) -> String {
     match style.indent {
-        // A line of JSON is a line of YAML.
+        // A line of JSON is also valid YAML.
         Some(..0) => format!("{}\n", json::one_line(value)),
         _ => yaml::emit(value),
     }

@@ -66,9 +66,9 @@ impl Agent {
         &self.binary
     }
 
-    /// An unnamed file in memory to start it from on this machine, made at the first use.
+    /// An anonymous file in memory from which the agent starts on this machine, made at the first use.
     ///
-    /// It is sealed: nobody can change what runs. `None` where the kernel refuses such files.
+    /// It is sealed, so nobody can change the program. `None` if the kernel refuses such files.
     pub fn in_memory(&self) -> Option<&OwnedFd> {
         use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
         let file = self.in_memory.get_or_init(|| {
@@ -82,11 +82,11 @@ impl Agent {
         file.as_ref()
     }
 
-    /// Compressed with gzip, which every system has; compressed once, at the first use.
+    /// The binary compressed with gzip, which every system has; compressed at the first use.
     pub fn compressed(&self) -> &[u8] {
         self.compressed.get_or_init(|| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-            // Writing into memory can't fail.
+            // Writing to memory can't fail.
             let _ = encoder.write_all(&self.binary);
             encoder.finish().unwrap_or_default()
         })
@@ -106,7 +106,7 @@ impl Agents {
         able.min_by_key(|agent| agent.kind)
     }
 
-    /// The hashes of all agents of at least this kind, whole agents first: one that is there can run any later call.
+    /// The hashes of all agents of at least this kind, whole agents first: a whole agent can run any later call.
     pub fn hashes(&self, kind: AgentKind) -> Vec<&str> {
         let mut able: Vec<&Agent> = self.0.iter().filter(|agent| agent.kind >= kind).collect();
         able.sort_by_key(|agent| std::cmp::Reverse(agent.kind));

@@ -1,4 +1,4 @@
-//! An agent's file in the user's own directory, as the bootstrap script puts it on any target.
+//! Stores an agent in the user's own directory, as the bootstrap script does on any target.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -9,10 +9,10 @@ use rustix::fs::OFlags;
 
 use super::Agent;
 
-/// Opens the agent's file, and writes it first if it is not there: starting a file costs less than copying the agent
+/// Opens the agent's file, and writes it first if it does not exist: starting a file costs less than copying the agent
 /// into memory each time.
 ///
-/// A file counts only if nobody but this user can have written it.
+/// A file is used only if nobody but this user can have written it.
 pub fn open(home: &Path, agent: &Agent) -> io::Result<File> {
     let directory = home.join(".rocksalt");
     let path = directory.join(format!("rocksalt-agent-{}", agent.hash));
@@ -36,7 +36,7 @@ fn is_private(is: &Metadata) -> bool {
     is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0
 }
 
-/// The file gets its name when it is whole.
+/// Writes to a temporary name, and renames the complete file.
 fn write(directory: &Path, path: &Path, agent: &Agent) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -76,7 +76,7 @@ mod tests {
         let written = fs::metadata(&path).expect("it is there").ino();
         assert_eq!(content(home.path(), &agent).expect("it is found"), b"agent");
         assert_eq!(fs::metadata(&path).expect("it is there").ino(), written, "it is not written again");
-        // A file that others can write to, one that is cut off and a link are replaced.
+        // Replaces a file that others can write to, a truncated one, and a link.
         fs::set_permissions(&path, Permissions::from_mode(0o722)).expect("it is ours");
         assert_eq!(content(home.path(), &agent).expect("it is replaced"), b"agent");
         fs::write(&path, b"age").expect("it is ours");
@@ -84,7 +84,7 @@ mod tests {
         fs::remove_file(&path).expect("it is ours");
         std::os::unix::fs::symlink("/bin/true", &path).expect("it is ours");
         assert_eq!(content(home.path(), &agent).expect("it is replaced"), b"agent");
-        // A directory that others can write to is not used.
+        // Refuses a directory that others can write to.
         fs::set_permissions(&directory, Permissions::from_mode(0o777)).expect("it is ours");
         assert!(content(home.path(), &agent).is_err());
     }

@@ -20,7 +20,7 @@ use script::Markers;
 use script_output::{ScriptError, ScriptMessage, ScriptOutput};
 use upload::AgentUpload;
 
-/// A target that sends nothing for so long counts as hanging.
+/// A target that sends nothing for this long counts as hanging.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Which agent to start, and how.
@@ -36,7 +36,7 @@ pub struct Options<'a> {
     pub uploading: &'a Semaphore,
 }
 
-/// The pipes of a running agent, and the bytes that were read from it already.
+/// The pipes of a running agent, and the bytes already read from it.
 pub struct RunningAgent {
     pub program: Program,
     pub first_bytes: Vec<u8>,
@@ -63,7 +63,7 @@ pub async fn start(session: &dyn LoginSession, options: &Options<'_>) -> Result<
                 skip.push(directory);
                 last = Some(failure);
             }
-            // The reason why the last directory failed says more.
+            // The failure of the last directory is more specific.
             Err(AttemptError::NoDirectory(failure)) => return Err(last.unwrap_or(failure)),
             Err(AttemptError::NeedsTty) if !tty => tty = true,
             Err(AttemptError::NeedsTty) => {
@@ -77,7 +77,7 @@ pub async fn start(session: &dyn LoginSession, options: &Options<'_>) -> Result<
     }
 }
 
-/// Why an attempt failed; all but `Final` allow another one.
+/// Why an attempt failed; after all but `NoDirectory` and `Final` another attempt may succeed.
 enum AttemptError {
     /// This directory can't be used; another one may work.
     Directory {
@@ -145,7 +145,7 @@ async fn attempt(
                 let (began, kind, hash) = (Instant::now(), agent.kind.name(), short(&agent.hash));
                 let (machine, directory, gzip) = (printable(&machine), printable(&directory), upload.compress);
                 tracing::debug!(machine, agent = kind, hash, directory, gzip, "uploads the agent");
-                // A target whose disk is full reports it and stops reading, long before all is sent.
+                // A target whose disk is full reports it and stops reading before the whole agent is sent.
                 tokio::select! {
                     sent = upload.send(&mut *stdin, room.clone()) => sent?,
                     message = reader.next(options) => next = Some(message?),
@@ -157,7 +157,7 @@ async fn attempt(
     }
 }
 
-/// The beginning of a hash, for diagnostics.
+/// The first digits of a hash, for diagnostics.
 fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
@@ -199,7 +199,7 @@ struct ScriptReader {
     out: ScriptOutput,
     err: ScriptOutput,
     err_open: bool,
-    /// How often a password was asked for.
+    /// How often the target asked for a password.
     asked: usize,
 }
 
@@ -255,7 +255,7 @@ impl ScriptReader {
     }
 }
 
-/// Sends the password that sudo, su or doas asks for. A second question means that it was wrong.
+/// Sends the password that sudo, su or doas asks for. A second prompt means that it was wrong.
 ///
 /// Returns the password, so that the user need not be asked again for the next agent.
 async fn send_password(

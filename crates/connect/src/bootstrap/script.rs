@@ -1,23 +1,22 @@
 //! The command that starts an agent, and receives its upload first if the target doesn't have it.
 //!
-//! It must run under any POSIX shell with only the tools of busybox, and as one command: every further
-//! round trip slows each target down. It never runs a file whose hash wasn't checked, and runs it
-//! through the descriptor that was checked (docs/security-rules.md#r10). The result of a check is
-//! stored with the file's inode, size and times of change: hashing at each start would be most of the
-//! cost of a login.
+//! It must run under any POSIX shell with only the tools of busybox, and as one command: every further round trip slows
+//! each target down. It never runs a file whose hash wasn't checked, and runs it through the descriptor that was
+//! checked (docs/security-rules.md#r10). The result of a check is stored with the file's inode, size and times of
+//! change: hashing at each start would be most of the cost of a login.
 //!
-//! Each process that it starts costs a target about a millisecond, so it starts few: the agent itself
-//! reports that it runs, creates its directory, renames its file and stores that it was checked
-//! (`agent/src/home.rs`). Until then the upload is beside that directory, if the user owns the parent.
-//! `dd` reads an upload at half of the cost of `head`; a `dd` that doesn't know these options fails
-//! before it reads anything, and leaves the file empty.
+//! Each process that it starts costs a target about a millisecond, so it starts few: the agent itself reports that it
+//! runs, creates its directory, renames its file and stores that it was checked (`agent/src/install_directory.rs`).
+//! Until then the upload lies beside that directory, if the user owns the parent.
+//! `dd` reads an upload at half of the cost of `head`; a `dd` that doesn't know these options fails before it reads
+//! anything, and leaves the file empty.
 //!
-//! Files that it makes are private (umask 077), but the agent gets back the umask of the login, which
-//! the commands that it runs inherit.
+//! Files that it creates are private (umask 077), but the agent gets back the umask of the login, which the commands
+//! that it runs inherit.
 
 use rocksalt_core::roster::{Escalate, Method, RosterEntry};
 
-/// Random words that tell messages of the script from everything else that a login prints.
+/// Random words that distinguish messages of the script from everything else that a login prints.
 pub struct Markers {
     /// The first word of each message.
     pub mark: String,
@@ -61,7 +60,7 @@ fn as_user(command: &str, escalate: Option<&Escalate>, markers: &Markers, tty: b
 
 /// Where an agent may be found. The script checks the owner later, without starting a process.
 const SEARCHED: [&str; 3] = ["/var/tmp/.rocksalt-*", "/dev/shm/.rocksalt-*", "/tmp/.rocksalt-*"];
-/// Where an agent may be stored, besides the home. The second slash makes the script append the uid, which costs a process.
+/// Where an agent may be stored, besides the home. After `//` the script appends the uid, which costs a process.
 const STORED: [&str; 3] = ["//var/tmp/.rocksalt-", "//dev/shm/.rocksalt-", "//tmp/.rocksalt-"];
 
 /// The directories of the agent, best first, without those that failed before.
@@ -77,7 +76,7 @@ fn directories(entry: &RosterEntry, skip: &[String], shared: [&str; 3]) -> Strin
     all.push("\"$HOME/.rocksalt\"".to_owned());
     all.extend(shared.map(str::to_owned));
     let skip: Vec<String> = skip.iter().map(|directory| format!("{})continue;;", quote(directory))).collect();
-    // The shell compares, since only it can expand the names.
+    // The shell compares the names, because only it can expand them.
     format!(
         "{};do case $d in //*.rocksalt-)[ \"$u\" ]||u=$(id -u 2>/dev/null);d=${{d#/}}$u;;esac\n\
          case $d in {}/*);;*)continue;;esac",

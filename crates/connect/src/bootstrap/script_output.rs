@@ -33,7 +33,7 @@ pub enum ScriptError {
     MissingTool(String),
 }
 
-/// The output of the script that was not parsed yet.
+/// The output of the script that has not been parsed yet.
 pub struct ScriptOutput {
     mark: String,
     prompts: Vec<String>,

@@ -21,17 +21,17 @@ pub struct AgentUpload<'a> {
 /// The size of one write: one packet of SSH.
 const PIECE: usize = 32 * 1024;
 
-/// How many bytes may be in flight to a near target.
+/// The number of bytes in flight to a near target.
 ///
-/// sshd's buffer for bytes that the command hasn't read yet grows in small steps, and each step copies
-/// all of it: three megabytes at full speed cost 57 ms of CPU time, paced like this 7 ms. sshd adjusts
-/// the window after a bit less than 100 kB, so this must be more.
+/// sshd's buffer for bytes that the command hasn't read yet grows in small steps, and each step copies all of it: three
+/// megabytes at full speed cost 57 ms of CPU time, paced like this 7 ms. sshd adjusts the window after a bit less than
+/// 100 kB, so this must be more.
 const IN_FLIGHT: u32 = 192 * 1024;
 
-/// Sending continues if the window was not adjusted for so long.
+/// Sending continues if the window was not adjusted for this long.
 const WINDOW_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// The pause where the transport does not report its window.
+/// The pause if the transport does not report its window.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl AgentUpload<'_> {
@@ -55,7 +55,7 @@ impl AgentUpload<'_> {
                 Ok(written) => written.map_err(fault)?,
                 Err(_) => return Err(fault(std::io::ErrorKind::TimedOut.into())),
             }
-            // A network that is worth compressing for is slower than any target.
+            // A network for which compression pays off is slower than any target.
             if !self.compress {
                 pace.wait_for_room(u32::try_from(piece.len()).unwrap_or(u32::MAX)).await;
             }
@@ -67,7 +67,7 @@ impl AgentUpload<'_> {
 /// Estimates how many bytes are in flight. A wrong estimate only costs time: the window of SSH limits them in any case.
 struct Pace {
     room: Option<watch::Receiver<u32>>,
-    /// The largest window seen: nothing was in flight then.
+    /// The largest window seen, assumed to be that of an idle connection.
     largest: u32,
     in_flight: u32,
 }
@@ -90,11 +90,11 @@ impl Pace {
                     self.largest = self.largest.max(now);
                     self.in_flight = self.largest - now;
                 }
-                // The target is silent, or the connection is gone and the next write fails.
+                // The target is silent, or the connection is closed and the next write fails.
                 Ok(Err(_)) | Err(_) => self.in_flight = 0,
             }
         }
-        // Takes an adjustment into account that came meanwhile.
+        // Accounts for an adjustment that arrived meanwhile.
         if let Some(room) = &mut self.room
             && room.has_changed().unwrap_or(false)
         {

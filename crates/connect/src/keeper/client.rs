@@ -54,8 +54,7 @@ enum Report {
 }
 
 impl KeeperLinks {
-    /// Connects to a running keeper. `None` if there is none, or if it is of another build: that one
-    /// is told to stop.
+    /// Connects to a running keeper. `None` if there is none, or if it is of another build: then it is asked to stop.
     pub async fn connect(
         socket: &Path,
         build: &str,
@@ -72,7 +71,7 @@ impl KeeperLinks {
             Ok(Some(FromKeeper::Hello { build: other })) if other == build => {}
             Ok(Some(_)) => {
                 let _ = messages.send(ToKeeper::Stop);
-                // It closes its end when it stops.
+                // The keeper closes its end when it stops.
                 let _ = reader.next().await;
                 return None;
             }
@@ -121,7 +120,7 @@ impl KeeperLinks {
     /// Closes all links and ends the keeper.
     pub async fn stop(&self) {
         let _ = self.shared.messages.send(ToKeeper::Stop);
-        // It closes the socket when it ends.
+        // The keeper closes the socket when it ends.
         let _ = self.shared.ended.subscribe().wait_for(|ended| *ended).await;
     }
 }
@@ -162,7 +161,7 @@ async fn receive(
             message => shared.lock().dispatch(message),
         }
     }
-    // All that still wait get an error.
+    // All waiting tasks get an error.
     shared.ended.send_replace(true);
     let mut state = shared.lock();
     state.channels.clear();

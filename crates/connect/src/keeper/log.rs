@@ -33,7 +33,7 @@ impl<F: Fn(LogRecord) + Send + Sync + 'static> Subscriber for Forward<F> {
         Some(LevelFilter::from_level(level(self.level)))
     }
 
-    /// The command knows target and job itself, so spans are not told apart.
+    /// The command knows the target and the job itself, so all spans share one id.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }
@@ -70,7 +70,7 @@ struct LogFields {
 
 impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // Writing into memory can't fail.
+        // Writing to memory can't fail.
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
             name => write!(self.fields, " {name}={value:?}"),

@@ -30,7 +30,7 @@ pub struct Settings {
     pub build: String,
     /// Only this user may connect.
     pub uid: u32,
-    /// How long the keeper stays without a link and without a client.
+    /// How long the keeper stays running without a link and without a client.
     pub linger: Duration,
 }
 
@@ -41,9 +41,9 @@ struct Keeper {
     stop: Notify,
 }
 
-/// Serves until it is told to stop or is unused for too long. `ready` is called once it listens.
+/// Serves until it is asked to stop or has been unused for too long. `ready` is called once it listens.
 pub async fn serve(pool: Arc<Pool>, settings: Settings, ready: impl FnOnce()) -> io::Result<()> {
-    // A killed keeper leaves its socket behind; the caller holds the lock that proves that none runs.
+    // A killed keeper leaves its socket behind. The caller holds the lock, so no keeper runs.
     let _ = std::fs::remove_file(&settings.socket);
     let listener = UnixListener::bind(&settings.socket)?;
     std::fs::set_permissions(&settings.socket, std::fs::Permissions::from_mode(0o600))?;
@@ -83,7 +83,7 @@ pub async fn serve(pool: Arc<Pool>, settings: Settings, ready: impl FnOnce()) ->
 
 impl Keeper {
     async fn serve_client(self: Arc<Keeper>, stream: UnixStream) {
-        // The directory is private; this check holds even if its mode was changed.
+        // The directory is private; this check still protects if its mode was changed.
         if stream.peer_cred().map_or(true, |peer| peer.uid() != self.settings.uid) {
             return;
         }
@@ -151,7 +151,7 @@ impl KeeperClient {
                         let _ = frames.send(Frame { id, message });
                     }
                 }
-                // Its task ends with its sender and drops the channel, which cancels the request.
+                // The task ends with its sender and drops the channel, which cancels the request.
                 ToKeeper::End { channel } => drop(lock(&self.channels).remove(&channel)),
                 ToKeeper::List => self.send(FromKeeper::Links { links: self.keeper.pool.list() }),
                 ToKeeper::Close { targets, wipe } => {
@@ -171,7 +171,7 @@ impl KeeperClient {
                 ToKeeper::Stop => self.keeper.stop.notify_one(),
             }
         }
-        // The command is gone: its requests are cancelled.
+        // The command has disconnected: its requests are cancelled.
         lock(&self.channels).clear();
         lock(&self.questions).clear();
         lock(&self.links).clear();
@@ -256,7 +256,7 @@ async fn relay(
 
 #[async_trait]
 impl Prompt for KeeperClient {
-    /// Asks at the terminal of the command that needs the link.
+    /// Prompts at the terminal of the command that needs the link.
     async fn secret(&self, text: &str) -> Option<Secret> {
         let question = self.next_question.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();

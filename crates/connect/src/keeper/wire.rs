@@ -7,9 +7,9 @@ use minicbor::{Decode, Encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-/// The largest message: a frame, and the fields around it.
+/// The largest message: a frame plus the fields around it.
 const MAX_MESSAGE: usize = rocksalt_core::frame::MAX_FRAME + 64 * 1024;
-/// Messages that are ready are written together, up to about so many bytes.
+/// Messages that are ready are written together, up to about this many bytes.
 const BATCH: usize = 256 * 1024;
 
 /// Reads messages of one type.
@@ -77,7 +77,7 @@ pub async fn write<T: Encode<()>>(mut pipe: impl AsyncWrite + Unpin, mut message
 fn append<T: Encode<()>>(message: &T, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     bytes.extend_from_slice(&[0; 4]);
-    // Writing into memory can't fail.
+    // Writing to memory can't fail.
     let _ = minicbor::encode(message, &mut *bytes);
     let length = (bytes.len() - start - 4) as u32;
     bytes[start..start + 4].copy_from_slice(&length.to_be_bytes());

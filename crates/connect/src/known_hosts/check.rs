@@ -32,9 +32,9 @@ pub enum HostKeyVerdict {
     },
 }
 
-/// Checks authorities first, then recorded keys. A revoked key is refused in any case.
+/// Checks authorities first, then recorded keys. A revoked key is always refused.
 ///
-/// With a `HostKeyAlias`, give that as `host` and 22 as `port`. `now` is in seconds since 1970.
+/// With a `HostKeyAlias`, pass that as `host` and 22 as `port`. `now` is in seconds since 1970.
 pub fn check(entries: &[KnownHost], host: &str, port: u16, shown: &PublicKeyOrCertificate, now: u64) -> HostKeyVerdict {
     let verdict = check_name(entries, host, &name(host, port), shown, now);
     // As in ssh: a key that is recorded for the host without a port is valid on every port, if the host
@@ -51,7 +51,7 @@ pub fn check(entries: &[KnownHost], host: &str, port: u16, shown: &PublicKeyOrCe
     }
 }
 
-/// The line that makes a key known: that of the key itself, or that of the authority that signed its certificate.
+/// The line that makes a key known: the line of the key itself, or of the authority that signed its certificate.
 pub fn recorded_at<'e>(
     entries: &'e [KnownHost],
     host: &str,

@@ -33,7 +33,7 @@ pub enum Marker {
 pub enum Hosts {
     /// Names, addresses and patterns, in lower case; `!` excludes.
     Patterns(Vec<String>),
-    /// One name, stored as a keyed hash.
+    /// One name, stored as a salted hash.
     Hashed { salt: Vec<u8>, hash: Vec<u8> },
 }
 
@@ -59,7 +59,7 @@ impl Hosts {
     }
 }
 
-/// A name as in known_hosts: with the port if that isn't 22.
+/// A name as written in known_hosts: with the port unless that is 22.
 pub fn name(host: &str, port: u16) -> String {
     let host = host.to_ascii_lowercase();
     if port == 22 { host } else { format!("[{host}]:{port}") }
@@ -73,11 +73,11 @@ pub fn hashed(name: &str, salt: &[u8]) -> String {
 fn hmac(salt: &[u8], name: &str) -> Vec<u8> {
     Hmac::<Sha1>::new_from_slice(salt)
         .map(|mac| mac.chain_update(name.as_bytes()).finalize().into_bytes().to_vec())
-        // HMAC accepts a key of any length; if it did not, an empty hash would match no entry.
+        // HMAC accepts a key of any length; if it did not, the empty hash would match no entry.
         .unwrap_or_default()
 }
 
-/// `None` for an empty line and a comment.
+/// Parses a line; `None` for an empty line and a comment.
 pub fn line(text: &str, origin: &str) -> Result<Option<KnownHost>, String> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('#') {

@@ -22,7 +22,7 @@ pub use known_host::{Hosts, KnownHost, Marker, name as named};
 #[derive(Clone, Debug, Default)]
 pub struct KnownHosts {
     pub entries: Vec<KnownHost>,
-    /// Lines and files that can't be read, with their place. They are skipped.
+    /// Lines and files that can't be read, with their location. They are skipped.
     pub problems: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Verdicts by example. The keys were made by ssh-keygen; `tests/main.rs` compares with it live.
+//! Verdicts by example. The keys were made by ssh-keygen; `tests/main.rs` compares the results with a running
+//! ssh-keygen.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,13 +9,13 @@ use super::*;
 
 const A: &str = include_str!("testdata/a.pub");
 const B: &str = include_str!("testdata/b.pub");
-/// Of another type than the others.
+/// A key of another type than the others.
 const E: &str = include_str!("testdata/e.pub");
 const CA: &str = include_str!("testdata/ca.pub");
 const RSA_CA: &str = include_str!("testdata/rca.pub");
-/// Of key A, for web and web.example.org, from 2020 to 2030.
+/// A certificate of key A, for web and web.example.org, from 2020 to 2030.
 const GOOD: &str = include_str!("testdata/good.cert");
-/// Of key B, for whatever host, for ever.
+/// A certificate of key B, for any host, without an end.
 const ANY: &str = include_str!("testdata/any.cert");
 const USER: &str = include_str!("testdata/user.cert");
 const SHA1: &str = include_str!("testdata/sha1.cert");
@@ -38,7 +39,7 @@ fn known(lines: &[(&str, &str)]) -> KnownHosts {
     known
 }
 
-/// A word for the verdict, with the place or the reason where there is one.
+/// A word for the verdict, with the location or the reason if there is one.
 fn word(verdict: HostKeyVerdict) -> String {
     match verdict {
         HostKeyVerdict::Known => "known".into(),

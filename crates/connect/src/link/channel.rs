@@ -4,7 +4,7 @@ use rocksalt_core::frame::{Frame, LINK, Message, RequestId};
 use rocksalt_core::link::LinkFailure;
 use tokio::sync::mpsc;
 
-/// The frames of one request. Id 0 is the request itself, other ids are questions of the agent.
+/// The frames of one request. Id 0 is the request itself, other ids are requests of the agent.
 pub struct RequestChannel {
     frames: mpsc::UnboundedReceiver<Frame>,
     sink: Box<dyn FrameSink>,
@@ -17,7 +17,7 @@ pub trait FrameSink: Send + Sync {
     /// The channel is dropped.
     fn close(&self);
 
-    /// Why no more frames come.
+    /// Why no more frames arrive.
     fn lost(&self) -> LinkFailure;
 }
 
@@ -39,7 +39,7 @@ impl RequestChannel {
         self.sink.send(Frame::new(LINK, message));
     }
 
-    /// Sends a message about a question of the agent.
+    /// Sends a message about a request of the agent.
     pub fn answer(&self, ask: RequestId, message: Message) {
         self.sink.send(Frame::new(ask, message));
     }

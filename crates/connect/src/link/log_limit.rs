@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-/// Lines that may come at once.
+/// The number of lines that may arrive at once.
 const BURST: f64 = 4000.0;
-/// Lines per second after that.
+/// The number of lines per second after that.
 const RATE: f64 = 500.0;
 
-/// A token bucket for one link: a hostile target must not fill a terminal, a disk or the memory with lines.
+/// A token bucket for one link: a hostile target must not flood a terminal, a disk or the memory with lines.
 pub struct LogLimit {
     tokens: f64,
     last: Instant,
@@ -19,7 +19,7 @@ impl LogLimit {
         LogLimit { tokens: BURST, last: now, dropped: 0 }
     }
 
-    /// Whether a line may pass: the number of lines that were dropped before it, or `None` if it is dropped too.
+    /// Whether a line may pass. Returns the number of lines that were dropped before it, or `None` to drop it too.
     pub fn admit(&mut self, now: Instant) -> Option<u64> {
         let seconds = now.saturating_duration_since(self.last).as_secs_f64();
         self.tokens = (self.tokens + seconds * RATE).min(BURST);

@@ -44,17 +44,17 @@ pub struct Link {
 #[derive(Default)]
 struct LinkState {
     channels: HashMap<RequestId, OpenRequest>,
-    /// The call to which each question of the agent belongs.
+    /// The call to which each request of the agent belongs.
     asks: HashMap<RequestId, RequestId>,
     /// Why the link ended.
     lost: Option<LinkFailure>,
     last_use: Option<Instant>,
-    /// Made by the first diagnostic line of the agent.
+    /// Created by the first diagnostic line of the agent.
     log_limit: Option<LogLimit>,
 }
 
 impl LinkState {
-    /// The line if it may pass, cut to its limits.
+    /// The line shortened to its limits, or `None` if the rate is exceeded.
     fn limit_log(&mut self, record: LogRecord) -> Option<LogRecord> {
         let now = Instant::now();
         let dropped = self.log_limit.get_or_insert_with(|| LogLimit::new(now)).admit(now)?;
@@ -73,7 +73,7 @@ struct OpenRequest {
 }
 
 impl Link {
-    /// Exchanges greetings with the agent and starts to receive frames.
+    /// Exchanges greetings with the agent and starts receiving frames.
     pub async fn open(
         key: LinkKey,
         target: &str,
@@ -202,7 +202,7 @@ impl Link {
     fn mark_lost(&self, failure: LinkFailure) {
         let mut state = self.lock();
         state.lost.get_or_insert(failure);
-        // Their receivers end and read the reason from `lost`.
+        // The receivers end, and read the reason from `lost`.
         state.channels.clear();
         state.asks.clear();
     }
@@ -261,7 +261,7 @@ impl FrameSink for LinkSink {
     }
 
     fn close(&self) {
-        // The request still runs, and nothing waits for its result: the target cancels it unless it keeps the result.
+        // The request still runs, but nothing waits for its result: the target cancels it, unless it keeps the result.
         if self.link.lock().channels.contains_key(&self.id) {
             let _ = self.link.frames.send(Frame::new(self.id, Message::Abandon));
         }

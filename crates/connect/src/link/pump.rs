@@ -12,13 +12,13 @@ use tokio::time::timeout;
 use super::Link;
 use crate::transport::Program;
 
-/// How long the greeting of the agent may take.
+/// The time limit for the greeting of the agent.
 const GREETING_LIMIT: Duration = Duration::from_secs(20);
 /// The interval of pings on an idle link.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
-/// A link without any frame for so long, in spite of pings, is lost.
+/// A link that received no frame for this long, in spite of pings, is lost.
 const SILENCE_LIMIT: Duration = Duration::from_secs(45);
-/// Frames that are ready are written together, up to about so many bytes.
+/// Frames that are ready are written together, up to about this many bytes.
 const BATCH: usize = 256 * 1024;
 
 pub struct Pump {
@@ -157,7 +157,7 @@ async fn write(mut pipe: impl tokio::io::AsyncWrite + Unpin, mut frames: mpsc::U
     let mut bytes = Vec::new();
     while let Some(frame) = frames.recv().await {
         bytes.clear();
-        // The size of calls was checked before.
+        // The size of calls was checked earlier.
         let _ = frame::encode(&frame, &mut bytes);
         while bytes.len() < BATCH {
             match frames.try_recv() {

@@ -13,16 +13,16 @@ use tokio::sync::mpsc;
 use super::RequestChannel;
 use crate::log;
 
-/// Answers questions of the agent.
+/// Answers requests of the agent.
 #[async_trait]
 pub trait Answers: Send + Sync {
-    /// A simple question.
+    /// Answers a request with a value.
     async fn answer(&self, ask: Ask) -> Result<Value, Problem>;
 
-    /// A question that is answered with a stream of pieces and then a value.
+    /// Answers a request with a stream of pieces and then a value.
     async fn stream(&self, ask: Ask, pieces: mpsc::Sender<Vec<u8>>) -> Result<Value, Problem>;
 
-    /// The agent sends a stream.
+    /// Receives a stream that the agent sends.
     async fn receive(&self, ask: Ask, upload: IncomingStream) -> Result<Value, Problem>;
 }
 
@@ -46,7 +46,7 @@ impl IncomingStream {
     }
 }
 
-/// For calls of functions that ask no questions.
+/// For calls of functions that make no requests.
 pub struct NoAnswers;
 
 #[async_trait]
@@ -64,15 +64,15 @@ impl Answers for NoAnswers {
     }
 }
 
-/// The maximum of unanswered questions of one call.
+/// The maximum of unanswered requests of one call.
 const MAX_OPEN_QUESTIONS: usize = 1024;
 
 pub struct RemoteCall {
     channel: RequestChannel,
     answers: Arc<dyn Answers>,
-    /// Open questions that have a stream.
+    /// Open requests that have a stream.
     asks: HashMap<RequestId, OpenQuestion>,
-    /// The number of all open questions.
+    /// The number of all open requests.
     open: usize,
     outgoing: mpsc::UnboundedSender<(RequestId, Message)>,
     replies: mpsc::UnboundedReceiver<(RequestId, Message)>,
@@ -99,7 +99,7 @@ enum OpenQuestion {
 impl RemoteCall {
     /// Sends the call. Dropping the request cancels it, unless the target keeps its result.
     ///
-    /// The agent sends its diagnostic lines if somebody listens in this process.
+    /// The agent sends its diagnostic lines if there is a listener in this process.
     pub fn start(channel: RequestChannel, mut call: Call, answers: Arc<dyn Answers>) -> RemoteCall {
         call.log = log::level();
         channel.send(Message::Call(Box::new(call)));
@@ -107,12 +107,12 @@ impl RemoteCall {
         RemoteCall { channel, answers, asks: HashMap::new(), open: 0, outgoing, replies }
     }
 
-    /// Cancels the call; its result still arrives, and says that it was cancelled.
+    /// Cancels the call. Its result still arrives, and says that it was cancelled.
     pub fn cancel(&self) {
         self.channel.send(Message::Cancel);
     }
 
-    /// As [`RemoteCall::cancel`], and kills the processes that the call started.
+    /// Cancels as [`RemoteCall::cancel`] does, and kills the processes that the call started.
     pub fn kill(&self) {
         self.channel.send(Message::Kill);
     }
@@ -159,9 +159,9 @@ impl RemoteCall {
         }
     }
 
-    /// Starts a task that answers a question.
+    /// Starts a task that answers a request of the agent.
     fn handle_question(&mut self, id: RequestId, ask: Ask) {
-        // A thread that waits for an answer asks nothing else: only a hostile agent has so many open questions
+        // A thread that waits for an answer makes no other request: only a hostile agent has so many open ones
         // (docs/faults.md#f17).
         if self.open >= MAX_OPEN_QUESTIONS {
             let problem = Problem::new(ProblemKind::Refused, "too many questions are open");
@@ -202,7 +202,7 @@ impl RemoteCall {
                 let sent = tokio::spawn(send_pieces(id, pieces, granted, outgoing.clone()));
                 tokio::spawn(async move {
                     let result = answers.stream(ask, sender).await;
-                    // The answer follows the last piece.
+                    // The answer must follow the last piece.
                     let _ = sent.await;
                     let _ = outgoing.send((id, to_answer(result)));
                 });

@@ -11,8 +11,8 @@ pub struct Jump {
 }
 
 impl Jump {
-    /// Hops in the order they are taken: `user@host:port`, `ssh://user@host:port`, parted by commas.
-    /// `none` is no hop at all.
+    /// Parses hops in order: `user@host:port`, `ssh://user@host:port`, separated by commas.
+    /// `none` means no hops.
     pub fn parse_list(text: &str) -> Result<Vec<Jump>, String> {
         if text.eq_ignore_ascii_case("none") {
             return Ok(Vec::new());
@@ -46,7 +46,7 @@ impl Jump {
     }
 }
 
-/// As ssh's `-J` takes it.
+/// The form that ssh's `-J` accepts.
 impl fmt::Display for Jump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(user) = &self.user {
@@ -60,8 +60,8 @@ impl fmt::Display for Jump {
     }
 }
 
-/// A name that can be put into a command line and into a message: it can't be taken for an option,
-/// and it has nothing that a shell or a terminal would act on.
+/// Checks that a name is safe in a command line and in a message: it can't be taken for an option, and contains nothing
+/// that a shell or a terminal would interpret.
 pub fn is_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("is empty");

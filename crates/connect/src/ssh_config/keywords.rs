@@ -11,17 +11,17 @@ pub enum Treatment {
     Watched(Effect),
 }
 
-/// What follows if a setting isn't supported.
+/// The consequence if a setting isn't supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Without it a login may fail that ssh would manage: the failure mentions it.
+    /// Without it a login that ssh would manage may fail: the failure mentions the setting.
     Mention,
     /// Without it rocksalt could reach another machine, or trust a key that ssh would not trust:
     /// the native transport must not connect.
     Refuse,
 }
 
-/// `None` for an unknown keyword. Names are in lower case.
+/// The treatment of a keyword in lower case; `None` for an unknown one.
 pub fn treatment(keyword: &str) -> Option<Treatment> {
     use Treatment::{Harmless, Supported, Watched};
     let keyword = keyword.to_ascii_lowercase();
@@ -35,7 +35,7 @@ pub fn treatment(keyword: &str) -> Option<Treatment> {
     })
 }
 
-/// True if this value of a watched keyword changes how ssh behaves.
+/// Whether this value of a watched keyword changes the behaviour of ssh.
 pub fn matters(keyword: &str, value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     match keyword {
@@ -196,7 +196,7 @@ const HARMLESS: [&str; 83] = [
 mod tests {
     use super::*;
 
-    /// Compares the lists with the guide, so that neither goes stale.
+    /// Compares the lists with the guide, so that neither becomes outdated.
     #[test]
     fn the_guide_names_them_all() {
         let guide = include_str!("../../../../docs/ssh.md");

@@ -20,7 +20,7 @@ pub fn load(home: &Path) -> Result<SshConfig, BadConfig> {
     load_sources(home, &sources)
 }
 
-/// Reads files, each with the directory that its relative `Include`s start from.
+/// Reads files, each with the directory to which its relative `Include`s refer.
 pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<SshConfig, BadConfig> {
     let sources: Vec<Source<'_>> = files.iter().map(|(path, folder)| Source { path, folder, private: false }).collect();
     load_sources(home, &sources)
@@ -29,7 +29,8 @@ pub fn load_files(home: &Path, files: &[(&Path, &Path)]) -> Result<SshConfig, Ba
 struct Source<'a> {
     path: &'a Path,
     folder: &'a Path,
-    /// Only its owner may be able to write it and the files that it includes: it decides where rocksalt connects to.
+    /// Whether only its owner may be able to write the file and those that it includes: it decides where rocksalt
+    /// connects to.
     private: bool,
 }
 
@@ -51,7 +52,7 @@ fn load_sources(home: &Path, sources: &[Source<'_>]) -> Result<SshConfig, BadCon
     if bad.is_empty() { Ok(config) } else { Err(bad) }
 }
 
-/// Checks and reads through one descriptor, so that the file can't be exchanged in between.
+/// Checks and reads through one descriptor, so that the file can't be replaced in between.
 fn read(path: &Path, private: bool) -> io::Result<String> {
     let mut file = File::open(path)?;
     if private {
@@ -89,7 +90,8 @@ fn included(pattern: &str, home: &Path, folder: &Path, private: bool) -> Vec<Inc
         .collect()
 }
 
-/// The files of a directory that match one part of the pattern, sorted. Hidden files only match a pattern with a dot.
+/// The files of a directory that match one part of the pattern, sorted. Hidden files only match a pattern that begins
+/// with a dot.
 fn children(folder: &Path, part: &str) -> Vec<PathBuf> {
     if !part.contains(['*', '?']) {
         return vec![folder.join(part)];

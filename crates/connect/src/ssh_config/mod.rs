@@ -31,7 +31,7 @@ pub use parse::{ConfigProblem, DirectiveOrigin, Included, Read};
 pub(crate) use pattern::matches_any;
 pub use settings::{AddressFamily, HostSettings, IdentityAgent, StrictHostKeyChecking, UnsupportedSetting};
 
-/// A parsed configuration of one file or several.
+/// A parsed configuration of one or more files.
 #[derive(Clone, Debug, Default)]
 pub struct SshConfig {
     /// The first file has precedence.

@@ -10,7 +10,7 @@ use super::{keywords, words};
 /// The maximum depth of included files; ssh has the same limit.
 const DEPTH: usize = 16;
 
-/// Reads the files that an `Include` names. A pattern that matches nothing gives nothing.
+/// Reads the files that an `Include` names. A pattern without matches yields none.
 pub type Read<'a> = &'a dyn Fn(&str) -> Vec<Included>;
 
 /// An included file.
@@ -30,9 +30,9 @@ pub struct Directive {
 
 #[derive(Clone, Debug)]
 pub enum DirectiveKind {
-    /// A block begins, for hosts that fit the patterns.
+    /// Begins a block for hosts that match the patterns.
     Host(Vec<String>),
-    /// A block begins, for connections that meet every criterion.
+    /// Begins a block for connections that meet every criterion.
     Match(Vec<Criterion>),
     /// The contents of each file.
     Include(Vec<Vec<Directive>>),

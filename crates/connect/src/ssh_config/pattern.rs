@@ -1,6 +1,6 @@
 //! Matches patterns with `*`, `?` and `!`, as ssh's files use them.
 
-/// True if the whole text matches: `*` matches any number of characters, `?` one.
+/// Whether the whole text matches: `*` matches any number of characters, `?` one.
 pub fn matches(text: &str, pattern: &str) -> bool {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     let (mut at, mut place) = (0, 0);
@@ -29,7 +29,7 @@ pub fn matches(text: &str, pattern: &str) -> bool {
     pattern[place..].iter().all(|byte| *byte == b'*')
 }
 
-/// True if one of the patterns matches and no negated one does.
+/// Whether one of the patterns matches and no negated one does.
 pub fn matches_any<'a>(text: &str, patterns: impl IntoIterator<Item = &'a str>) -> bool {
     let mut found = false;
     for pattern in patterns {

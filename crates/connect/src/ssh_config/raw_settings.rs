@@ -49,7 +49,7 @@ pub struct RawSettings {
     pub watched: Vec<(String, String, UnsupportedSetting)>,
 }
 
-/// How to reach the host. Of the two keywords the first one counts, even if its value is `none`.
+/// How to reach the host. The first of the two keywords counts, even if its value is `none`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proxy {
     Command { text: String, origin: String },
@@ -70,7 +70,7 @@ impl RawSettings {
             "identityagent" => first(&mut self.identity_agent, arguments, text),
             "proxyjump" => {
                 let mut jump = None;
-                // Tokens are expanded later; no invalid name becomes valid by that.
+                // Tokens are expanded later; that never makes an invalid name valid.
                 first(&mut jump, arguments, Jump::parse_list)?;
                 self.proxy = self.proxy.take().or(jump.map(Proxy::Jump));
                 Ok(())
@@ -159,7 +159,7 @@ fn first<T>(
     Ok(())
 }
 
-/// `none` counts as no value: as in ssh, a later value is used.
+/// `none` counts as no value: as in ssh, a later value applies.
 fn time(place: &mut Option<u32>, arguments: &[String]) -> Result<(), String> {
     *place = place.or(seconds(one(arguments)?)?);
     Ok(())

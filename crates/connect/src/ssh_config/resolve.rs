@@ -12,8 +12,7 @@ use super::tokens::{self, Tokens};
 use super::{Query, ResolveError, SshConfig};
 use crate::LocalUser;
 
-/// The keys that ssh tries when none is named. `id_dsa` and `id_xmss` are left out: no current
-/// server accepts them.
+/// The keys that ssh tries by default. `id_dsa` and `id_xmss` are left out: no current server accepts them.
 const DEFAULT_KEYS: [&str; 5] = ["id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"];
 
 pub fn resolve(config: &SshConfig, query: &Query<'_>, local: &LocalUser) -> Result<HostSettings, ResolveError> {
@@ -49,7 +48,7 @@ struct Search<'a> {
     /// The name as the caller gave it.
     asked: &'a str,
     local: &'a LocalUser,
-    /// True in the second pass, which `Match final` asks for.
+    /// True in the second pass, which `Match final` requests.
     is_final: bool,
     wants_final: bool,
     raw: RawSettings,
@@ -124,7 +123,7 @@ impl Search<'_> {
         }
     }
 
-    /// The name to connect to, as far as it is known at this point.
+    /// The name to connect to, as known at this point.
     fn hostname(&self) -> Result<String, ResolveError> {
         let name = match &self.raw.hostname {
             Some(name) => tokens::percent(name, &[('h', self.asked)]).map_err(ResolveError)?,
@@ -133,7 +132,7 @@ impl Search<'_> {
         Ok(name.to_ascii_lowercase())
     }
 
-    /// Completes the values that were found: puts in defaults, expands tokens.
+    /// Fills in defaults and expands tokens.
     fn finish(mut self) -> Result<HostSettings, ResolveError> {
         let hostname = self.hostname()?;
         let local = self.local;
@@ -219,7 +218,7 @@ fn proxy_jump(
     }
 }
 
-/// Watched keywords with a value that asks for something, without those that `IgnoreUnknown` names.
+/// Watched keywords whose value requests something, except for those in `IgnoreUnknown`.
 fn unsupported_settings(raw: &RawSettings) -> Vec<UnsupportedSetting> {
     let ignored = raw.ignore_unknown.clone().unwrap_or_default().to_ascii_lowercase();
     let counts = |keyword: &str, value: &str| match keywords::treatment(keyword) {
@@ -289,7 +288,7 @@ fn agent(text: Option<&str>, tokens: Tokens<'_>, local: &LocalUser) -> Result<Id
         None | Some("SSH_AUTH_SOCK") => IdentityAgent::Environment,
         Some("none") => IdentityAgent::None,
         Some(text) => match text.strip_prefix('$').filter(|name| !name.starts_with('{')) {
-            // A variable that isn't set is no agent, as for ssh.
+            // As in ssh, a variable that isn't set means no agent.
             Some(name) => match local.environment.get(name) {
                 Some(socket) => IdentityAgent::Socket(PathBuf::from(socket)),
                 None => IdentityAgent::None,

@@ -14,7 +14,7 @@ pub struct HostSettings {
     pub port: u16,
     /// Private keys to try, in order.
     pub identity_files: Vec<PathBuf>,
-    /// True if the configuration names none: it is no error then if one of them doesn't exist.
+    /// True if the configuration names none: then a missing file is no error.
     pub identity_files_are_default: bool,
     pub certificate_files: Vec<PathBuf>,
     pub identities_only: bool,
@@ -33,30 +33,30 @@ pub struct HostSettings {
     pub pubkey_authentication: bool,
     pub password_authentication: bool,
     pub keyboard_interactive_authentication: bool,
-    /// Seconds.
+    /// In seconds.
     pub connect_timeout: Option<u32>,
     pub connection_attempts: u32,
-    /// Seconds; 0 is never.
+    /// In seconds; 0 disables the messages.
     pub server_alive_interval: u32,
     pub server_alive_count_max: u32,
     pub address_family: AddressFamily,
     pub bind_address: Option<String>,
     pub compression: bool,
-    /// Lists of algorithms as they were written: with `+`, `-` or `^` in front they change the default.
+    /// Lists of algorithms as written: a leading `+`, `-` or `^` modifies the default.
     pub kex_algorithms: Option<String>,
     pub ciphers: Option<String>,
     pub macs: Option<String>,
     pub host_key_algorithms: Option<String>,
     pub pubkey_accepted_algorithms: Option<String>,
     pub ca_signature_algorithms: Option<String>,
-    /// An RSA key with fewer bits is refused, as a host's and as one's own.
+    /// An RSA key with fewer bits is refused, both as a host key and as a user key.
     pub required_rsa_size: u32,
     /// Settings that the native transport does not support.
     pub unsupported: Vec<UnsupportedSetting>,
 }
 
 impl HostSettings {
-    /// Settings without which the native transport must not connect; `transport: openssh` supports them.
+    /// The settings without which the native transport must not connect; `transport: openssh` supports them.
     pub fn refused(&self) -> impl Iterator<Item = &UnsupportedSetting> {
         self.unsupported.iter().filter(|setting| setting.effect == Effect::Refuse)
     }
@@ -65,7 +65,7 @@ impl HostSettings {
 /// A setting that the native transport does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedSetting {
-    /// As it was written: `ProxyCommand`, `Match exec`.
+    /// The setting as written: `ProxyCommand`, `Match exec`.
     pub setting: String,
     /// `~/.ssh/config:12`.
     pub origin: String,
@@ -74,7 +74,7 @@ pub struct UnsupportedSetting {
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum IdentityAgent {
-    /// The one that `SSH_AUTH_SOCK` names.
+    /// The agent that `SSH_AUTH_SOCK` names.
     #[default]
     Environment,
     /// No agent.
@@ -101,7 +101,7 @@ pub enum AddressFamily {
     Inet6,
 }
 
-/// `yes`, `no` and their synonyms in ssh.
+/// Parses `yes`, `no` and ssh's synonyms.
 pub fn flag(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "yes" | "true" => Ok(true),
@@ -121,7 +121,7 @@ pub fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("'{text}' is no number"))
 }
 
-/// Seconds, or a time such as `1h30m`; `none` is `None`.
+/// Parses seconds, or a time such as `1h30m`; `none` is `None`.
 pub fn seconds(text: &str) -> Result<Option<u32>, String> {
     if text.eq_ignore_ascii_case("none") {
         return Ok(None);

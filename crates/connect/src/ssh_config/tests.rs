@@ -1,4 +1,4 @@
-//! Examples of what configurations mean; `tests/main.rs` compares with the real ssh.
+//! Examples of configurations and their meaning; `tests/main.rs` compares with the real ssh.
 
 use std::path::PathBuf;
 

@@ -29,7 +29,7 @@ pub fn percent(text: &str, tokens: Tokens<'_>) -> Result<String, String> {
     Ok(out)
 }
 
-/// Replaces `${NAME}`, which must be set.
+/// Replaces `${NAME}`; an unset variable is an error.
 pub fn variables(text: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -43,7 +43,7 @@ pub fn variables(text: &str, environment: &BTreeMap<String, String>) -> Result<S
     Ok(out + rest)
 }
 
-/// Replaces `~` at the beginning by the home directory.
+/// Replaces a leading `~` by the home directory.
 pub fn tilde(text: &str, home: &Path) -> Result<PathBuf, String> {
     match text.strip_prefix('~') {
         None => Ok(PathBuf::from(text)),
@@ -55,7 +55,7 @@ pub fn tilde(text: &str, home: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Expands all three, in the order of ssh.
+/// Expands all three, in ssh's order.
 pub fn path(text: &str, tokens: Tokens<'_>, local: &LocalUser) -> Result<PathBuf, String> {
     let home = tilde(text, &local.home)?;
     let text = home.to_str().ok_or_else(|| format!("'{}' is not UTF-8", home.display()))?;

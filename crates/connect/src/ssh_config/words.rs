@@ -8,11 +8,11 @@ pub struct ConfigLine {
     /// The keyword as it was written.
     pub written: String,
     pub arguments: Vec<String>,
-    /// The text behind the keyword, as it was written.
+    /// The text after the keyword, as it was written.
     pub rest: String,
 }
 
-/// `None` for an empty line and a comment.
+/// Parses a line; `None` for an empty line and a comment.
 pub fn line(text: &str) -> Result<Option<ConfigLine>, String> {
     let text = text.trim_matches([' ', '\t', '\r', '\u{c}']);
     if text.is_empty() || text.starts_with('#') {
@@ -33,8 +33,8 @@ pub fn line(text: &str) -> Result<Option<ConfigLine>, String> {
     Ok(Some(ConfigLine { keyword, written, arguments, rest: rest.to_owned() }))
 }
 
-/// Splits words as ssh does: both kinds of quotes, `\"`, `\'`, `\\` and `\ `, and a comment at the
-/// beginning of a word. `None` if a quote is not closed.
+/// Splits words as ssh does: both kinds of quotes, `\"`, `\'`, `\\` and `\ `, and a comment at the beginning of a word.
+/// `None` if a quote is not closed.
 fn arguments(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut characters = text.chars().peekable();

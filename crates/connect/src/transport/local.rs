@@ -50,7 +50,7 @@ impl LoginSession for LocalSession {
             child(Command::new(program).arg0("rocksalt-agent").arg("agent"), "the agent").ok()
         };
         let stored = stored_agent::open(&self.home, agent).ok().and_then(|file| start(&file));
-        // Without a directory of the user's own, or if programs can't be started from there.
+        // Used if the user has no directory, or if programs can't be started from it.
         stored.or_else(|| start(agent.in_memory()?))
     }
 
@@ -66,7 +66,7 @@ fn child(command: &mut Command, name: &str) -> Result<Program, LinkFailure> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Ctrl-C is for the controller only; it cancels the calls of its agents itself.
+        // Ctrl-C is only for the controller, which cancels the calls of its agents itself.
         .process_group(0)
         .kill_on_drop(false)
         .spawn();
@@ -76,7 +76,7 @@ fn child(command: &mut Command, name: &str) -> Result<Program, LinkFailure> {
     else {
         return Err(failure("the child has no pipes".into()));
     };
-    // A large result then fits without waiting. If the size is refused, the default size works too.
+    // With a larger pipe a large result fits without waiting. If the kernel refuses the size, the default works too.
     let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE);
     tokio::spawn(async move { child.wait().await });
     Ok(Program { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), room: None })

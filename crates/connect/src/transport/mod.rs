@@ -27,7 +27,7 @@ pub trait Transport: Send + Sync {
     /// Identifies the link; entries with the same key share one link.
     fn key(&self, entry: &RosterEntry) -> LinkKey;
 
-    /// Connects and logs in. Times out by itself.
+    /// Connects and logs in, within its own time limit.
     async fn connect(
         &self,
         entry: &RosterEntry,
@@ -40,7 +40,7 @@ pub struct LoginContext<'a> {
     pub prompt: &'a dyn Prompt,
     /// The ssh-agent's socket, if there is one.
     pub agent_socket: Option<&'a Path>,
-    /// Called for each stage that is complete, for `hosts --check`.
+    /// Called after each completed stage, for `hosts --check`.
     pub progress: &'a (dyn Fn(Stage) + Send + Sync),
 }
 
@@ -65,17 +65,17 @@ pub trait LoginSession: Send + Sync {
     /// Starts a command line of the login shell, with a terminal if `tty`.
     async fn exec(&self, command: &str, tty: bool) -> Result<Program, LinkFailure>;
 
-    /// The target's architecture, where it is known without asking the target.
+    /// The target's architecture, if it is known without asking the target.
     fn machine(&self) -> Option<&'static str> {
         None
     }
 
-    /// Starts an agent without the bootstrap script, where that is possible.
+    /// Starts an agent without the bootstrap script, if that is possible.
     async fn start_directly(&self, _: &Agent) -> Option<Program> {
         None
     }
 
-    /// True if the network is so fast that compression costs more than it saves.
+    /// Whether the network is so fast that compression costs more than it saves.
     fn near(&self) -> bool {
         false
     }
@@ -96,7 +96,7 @@ pub struct Program {
 /// Asks the user at the terminal, if there is one.
 #[async_trait]
 pub trait Prompt: Send + Sync {
-    /// Asks for a secret. `None` if there is no terminal or no answer.
+    /// Asks for a secret. `None` if there is no terminal or no reply.
     async fn secret(&self, question: &str) -> Option<Secret>;
 
     /// Shows a notice.

@@ -54,7 +54,7 @@ impl Transport for OpenSsh {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| no_ssh(&error))?;
-        // ssh's own limit holds per connection; jump hosts and the login itself take additional time.
+        // ssh's own limit applies per connection; jump hosts and the login itself take additional time.
         let limit = Duration::from_secs(u64::from(entry.timeout.unwrap_or(arguments::TIMEOUT)) * 2 + 10);
         let target = target(entry);
         let output = timeout(limit, login.wait_with_output())
@@ -77,7 +77,7 @@ impl Transport for OpenSsh {
 struct OpenSshSession {
     entry: RosterEntry,
     socket: PathBuf,
-    /// `None` once it's closed.
+    /// `None` once the login is closed.
     directory: Mutex<Option<TempDir>>,
 }
 
@@ -167,7 +167,8 @@ fn no_passwords(entry: &RosterEntry) -> Result<(), LinkFailure> {
     Err(LinkFailure::new(Stage::Settings, format!("'transport: openssh' cannot give a {what} to ssh")).hint(hint))
 }
 
-/// A private directory for the socket. Its path is short: a socket's path has at most 108 bytes, and ssh adds some.
+/// Creates a private directory for the socket. Its path is short: a socket's path has at most 108 bytes, and ssh
+/// appends some.
 fn private_directory() -> Result<TempDir, LinkFailure> {
     let uid = rustix::process::getuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{uid}"));

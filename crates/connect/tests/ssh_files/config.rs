@@ -1,4 +1,4 @@
-//! `~/.ssh/config` against `ssh -G`: generated configurations, every value that both tell.
+//! Compares our reading of `~/.ssh/config` with `ssh -G`: generated configurations, all values that both report.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use rocksalt_connect::ssh_config::{
     AddressFamily, HostSettings, IdentityAgent, Query, StrictHostKeyChecking, load_files,
 };
 
-/// Numbers that look random and are the same in each run (Knuth's multiplicative step).
+/// Pseudo-random numbers, the same in each run (Knuth's multiplicative step).
 struct Dice(u64);
 
 impl Dice {
@@ -118,7 +118,7 @@ fn generate(dice: &mut Dice, blocks: usize) -> String {
     text
 }
 
-/// `ssh -G`'s answer, by keyword; `Err` is what it complains of.
+/// The output of `ssh -G`, by keyword; `Err` is its error message.
 fn ask_ssh(config: &Path, home: &Path, host: &str) -> Result<BTreeMap<String, Vec<String>>, String> {
     let output =
         Command::new("ssh").arg("-G").arg("-F").arg(config).arg(host).env("HOME", home).output().expect("ssh runs");
@@ -133,7 +133,7 @@ fn ask_ssh(config: &Path, home: &Path, host: &str) -> Result<BTreeMap<String, Ve
     Ok(answer)
 }
 
-/// Our answer in ssh's words, except for paths of keys, which `-G` tells as they were written.
+/// Our result in the form of `ssh -G`, except for paths of keys, which `-G` prints as they were written.
 fn in_ssh_words(found: &HostSettings) -> BTreeMap<&'static str, String> {
     let flag = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let paths = |paths: &[PathBuf]| match paths.is_empty() {
@@ -196,7 +196,7 @@ fn generated_configurations_mean_what_ssh_says() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    // ssh takes the home from the password file, whatever HOME says: `~` and Include go there.
+    // ssh takes the home from the password file and ignores HOME, for `~` and for Include.
     let home = std::env::home_dir().expect("a home");
     let local = local(&home);
     let (main, more) = (folder.path().join("main"), folder.path().join("more"));
@@ -232,7 +232,7 @@ fn generated_configurations_mean_what_ssh_says() {
     assert!(compared > 2000, "{compared}");
 }
 
-/// `ssh -v` names the key files that it tries, with everything replaced.
+/// `ssh -v` prints the key files that it tries, with all tokens expanded.
 #[test]
 fn key_files_are_those_that_ssh_tries() {
     if !super::is_there("ssh") {
@@ -272,7 +272,7 @@ fn key_files_are_those_that_ssh_tries() {
     }
 }
 
-/// What ssh refuses we refuse; the other way round we may be more lenient.
+/// We refuse everything that ssh refuses; the converse need not hold.
 #[test]
 fn what_ssh_takes_for_wrong_is_wrong() {
     if !super::is_there("ssh") {

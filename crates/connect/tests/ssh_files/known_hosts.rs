@@ -1,4 +1,4 @@
-//! known_hosts against ssh-keygen: what it hashes we find, what we add it finds.
+//! known_hosts against ssh-keygen: we find what it hashes, and it finds what we add.
 
 use std::fs;
 use std::path::Path;

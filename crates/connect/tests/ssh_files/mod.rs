@@ -5,7 +5,7 @@ mod known_hosts;
 
 use std::process::Command;
 
-/// False, with a word on stderr, where the tool isn't there.
+/// Whether the tool is installed; if not, says so on stderr.
 #[allow(clippy::print_stderr, reason = "a test that is skipped must say so")]
 fn is_there(tool: &str) -> bool {
     let there = Command::new(tool).arg("-?").output().is_ok();

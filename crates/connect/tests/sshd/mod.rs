@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 
-/// Ends with the value.
+/// Dropping it stops the server.
 pub struct Sshd {
     pub port: u16,
     folder: TempDir,
@@ -20,12 +20,12 @@ pub struct Sshd {
 }
 
 impl Sshd {
-    /// `None`, with a word on stderr, where there is no sshd to start.
+    /// `None`, with a message on stderr, if sshd is not installed.
     pub fn start() -> Option<Sshd> {
         Sshd::start_with("")
     }
 
-    /// With some lines of sshd's configuration besides.
+    /// As [`Sshd::start`], with additional lines of sshd's configuration.
     #[allow(clippy::print_stderr, reason = "a test that is skipped must say so")]
     pub fn start_with(configuration: &str) -> Option<Sshd> {
         if !Path::new(PROGRAM).exists() {
@@ -33,7 +33,7 @@ impl Sshd {
             return None;
         }
         if rustix::process::getuid().is_root() {
-            // Started by root it parts with its rights, and needs an empty folder for that.
+            // A root sshd drops its privileges, and needs an empty directory for that.
             fs::create_dir_all("/run/sshd").expect("sshd's folder");
         }
         let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().expect("a folder");
@@ -57,7 +57,7 @@ impl Sshd {
             .arg("-E")
             .arg(path("log"))
             .stdin(Stdio::null())
-            // What it has to say is in the log.
+            // Its messages are in the log.
             .stderr(Stdio::null())
             .spawn()
             .expect("sshd starts");
@@ -72,7 +72,7 @@ impl Sshd {
         Some(sshd)
     }
 
-    /// Whom to reach: with the right key, and the host's key recorded.
+    /// The roster entry of the server: with the right key, and the host's key recorded.
     pub fn entry(&self, transport: &str) -> RosterEntry {
         let mut entry = RosterEntry::new("target", "127.0.0.1");
         entry.transport = transport.to_owned();

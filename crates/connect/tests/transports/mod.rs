@@ -1,4 +1,4 @@
-//! What every transport must do, and how the one that uses the system's ssh fails.
+//! The conformance suite of the transports, and the failures of the one that uses the system's ssh.
 
 use std::fs;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use tokio::time::timeout;
 
 use crate::sshd::Sshd;
 
-/// Those that reach [`Sshd`].
+/// The transports that reach [`Sshd`].
 const OVER_SSH: [&str; 2] = ["openssh", "ssh"];
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// What a program wrote until it ended, when its stdin is closed at once.
+/// The output of a program until it ends, when its stdin is closed at once.
 async fn outcome(mut program: Program) -> (Vec<u8>, Vec<u8>) {
     drop(program.stdin);
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -41,7 +41,7 @@ async fn connect(entry: &RosterEntry) -> Result<Box<dyn LoginSession>, LinkFailu
     timeout(LONG, transport.connect(entry, &caller)).await.expect("times out by itself")
 }
 
-/// Who runs the test: the server there is one of the same user.
+/// The name of the user who runs the test: the server runs as the same user.
 fn own_name() -> String {
     let output = std::process::Command::new("id").arg("-un").output().expect("id is everywhere");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -60,7 +60,7 @@ async fn conforms(entry: &RosterEntry) {
     let (out, _) = outcome(session.exec("test -t 0 && printf terminal", true).await.expect("starts")).await;
     assert_eq!(out, b"terminal");
 
-    // Every byte value, more than any buffer on the way, both directions at once.
+    // Every byte value, more than any buffer on the way, in both directions at once.
     let sent: Vec<u8> = (0..1 << 20).map(|number: u32| (number ^ (number >> 8)) as u8).collect();
     let Program { mut stdin, mut stdout, stderr: _stderr, .. } = session.exec("cat", false).await.expect("starts");
     let mut came = Vec::new();
@@ -77,7 +77,7 @@ async fn conforms(entry: &RosterEntry) {
     timeout(LONG, exchange).await.expect("cat ends with its stdin");
     assert!(came == sent, "{} of {} bytes came back, or others", came.len(), sent.len());
 
-    // Two at once, through one login: the first waits for what the second says.
+    // Two programs at once, through one login: the first waits for the output of the second.
     let Program { mut stdin, stdout, stderr, room } =
         session.exec("read word; printf \"$word\"", false).await.expect("starts");
     let (out, _) = outcome(session.exec("printf second", false).await.expect("starts")).await;
@@ -102,7 +102,7 @@ async fn transports_over_ssh_conform_with_one_login() {
     }
 }
 
-/// Each way to fail, at the right stage, with the way out, and without a login.
+/// Each kind of failure: at the right stage, with a hint, and without a login.
 #[tokio::test]
 async fn failures_have_their_stage() {
     type Change = fn(&Sshd, &mut RosterEntry);
@@ -177,7 +177,7 @@ async fn openssh_takes_no_password_and_makes_no_second_login() {
     assert_eq!(sshd.logins(), 1);
 }
 
-/// The login of a session that is dropped and not closed ends too.
+/// A login also ends if its session is dropped without being closed.
 #[tokio::test]
 async fn openssh_ends_a_login_that_was_forgotten() {
     let Some(sshd) = Sshd::start() else { return };

@@ -20,13 +20,13 @@ use crate::execution::{AnswersFor, CancelSignal, Execution, ExecutionOptions};
 use crate::job_records::JobRecords;
 use crate::state_queue::{QueuePlace, StateQueues};
 
-/// A job whose record is stored and that nothing was sent of yet.
+/// A job whose record is stored and whose calls have not been sent.
 pub struct Dispatch {
     pub job: JobRecord,
     pub call: Call,
     pub options: ExecutionOptions,
     pub turns: TurnPlan,
-    /// In the place of the controller's own answers.
+    /// Replaces the controller's own answers.
     pub answers: Option<Arc<AnswersFor>>,
     pub running: Arc<RunningJob>,
 }
@@ -38,7 +38,7 @@ pub struct TurnPlan {
     pub waiting: Vec<(RosterEntry, QueuePlace)>,
     /// Outcomes that are known before anything is sent.
     pub known: Vec<(String, TargetOutcome)>,
-    /// The places in line of the targets that can begin, where they must be exclusive.
+    /// The places in the queue for targets that can begin and that the job needs exclusively.
     pub places: HashMap<String, QueuePlace>,
 }
 
@@ -48,13 +48,13 @@ impl TurnPlan {
         TurnPlan { ready: entries, ..TurnPlan::default() }
     }
 
-    /// The controller answers in the place of every target.
+    /// The controller answers in place of every target.
     pub fn answered(entries: &[RosterEntry], result: &Return) -> TurnPlan {
         let known = entries.iter().map(|entry| (entry.id.clone(), TargetOutcome::Returned(result.clone())));
         TurnPlan { known: known.collect(), ..TurnPlan::default() }
     }
 
-    /// Each target is taken, or waited for with `queue`, or refused.
+    /// Takes each target, or waits for it with `queue`, or refuses it.
     pub fn take_places(
         queues: &StateQueues,
         entries: &[RosterEntry],
@@ -80,7 +80,7 @@ impl TurnPlan {
         turns
     }
 
-    /// Adds targets of which it is known that they can't be reached.
+    /// Adds targets that are known to be unreachable.
     pub fn add_unreached(&mut self, unreached: &[(RosterEntry, LinkFailure)]) {
         self.known.extend(unreached.iter().map(|(entry, failure)| (entry.id.clone(), failure.clone().into())));
     }
@@ -90,7 +90,7 @@ impl TurnPlan {
     }
 }
 
-/// Runs a job from its first target to the last return that is stored.
+/// Runs a job from its first target until the last return is stored.
 pub async fn dispatch<R: JobRecords>(jobs: Arc<JobService<R>>, controller: Arc<Controller>, dispatch: Dispatch) {
     let Dispatch { job, call, mut options, turns, answers, running } = dispatch;
     let (updates, updates_received) = mpsc::unbounded_channel();
@@ -161,7 +161,7 @@ impl Share {
     }
 }
 
-/// In Salt's words and form: a list with one text.
+/// The refusal in Salt's form and wording: a list with one text.
 fn busy(function: &str, holder: JobId) -> Return {
     let text = format!(
         "The function \"{function}\" is running here already and was started at {} with jid {holder}",

@@ -1,9 +1,9 @@
 //! [`JobService`]: starts every job, in the daemon and in commands that run without one.
 //!
-//! [`JobService::start`] selects the targets and stores the job's record; `dispatch` sends the call to each target in its
-//! turn; `recorder` stores what comes back and tells the targets so. In the daemon, `result_query` asks a target again
-//! after its link broke, and [`JobService::recover`] asks all targets of unfinished jobs after a restart. Nothing is ever
-//! sent a second time.
+//! [`JobService::start`] selects the targets and stores the job's record; `dispatch` sends the call to each target in
+//! its turn; `recorder` stores the results and confirms that to the targets. In the daemon, `result_query` asks a
+//! target again after its link broke, and [`JobService::recover`] asks all targets of unfinished jobs after a restart.
+//! Nothing is ever sent twice.
 
 mod dispatch;
 mod recorder;
@@ -41,7 +41,7 @@ pub struct JobService<R = Ledger> {
     settings: Settings,
     queues: StateQueues,
     running: Mutex<HashMap<JobId, Arc<RunningJob>>>,
-    /// The last jobs that ended: whoever waits for one finds its returns without reading the store.
+    /// The last jobs that ended, so that waiting for one need not read its returns from the store.
     ended: Mutex<VecDeque<(JobId, Arc<RunningJob>)>>,
     /// The store's revisions at the last rounds of [`JobService::tidy`].
     history: Mutex<VecDeque<store::Revision>>,
@@ -49,7 +49,7 @@ pub struct JobService<R = Ledger> {
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long a target that can't be reached is asked for the result of a job before the result counts as lost.
+    /// How long an unreachable target is asked for the result of a job before the result counts as lost.
     ///
     /// Without it targets keep no results: a call ends with the process that started it.
     pub recall: Option<Duration>,
@@ -64,15 +64,15 @@ impl Default for Settings {
 /// What a job needs besides its request.
 #[derive(Default)]
 pub struct StartOptions<'a> {
-    /// Who starts it, for the record.
+    /// The user who starts the job, for the record.
     pub user: &'a str,
-    /// In the place of the controller's own answers to what the targets' functions ask.
+    /// Replaces the controller's own answers to requests of the targets' functions.
     pub answers: Option<Arc<AnswersFor>>,
-    /// Gets every update of the job. Such a job can't be watched by others.
+    /// Receives every update of the job. Such a job can't be watched by others.
     pub observer: Option<mpsc::UnboundedSender<JobUpdate>>,
-    /// Nobody reads the progress of runs of states.
+    /// Don't request the progress of runs of states: nobody reads it.
     pub no_progress: bool,
-    /// In the place of the target's own grains.
+    /// Replaces the target's own grains.
     pub grains: Option<Map>,
 }
 
@@ -90,7 +90,8 @@ pub enum Error {
     Option(#[from] OptionError),
     #[error("there is a job {0} already")]
     Taken(JobId),
-    /// What was checked is not what is meant now. Nothing is stored, nothing is sent.
+    /// The expression now selects targets that were not allowed when it was checked. Nothing is stored, nothing is
+    /// sent.
     #[error("the target means more than was allowed a moment ago: {}", .0.join(", "))]
     Beyond(Vec<String>),
     #[error(transparent)]
@@ -113,9 +114,9 @@ impl<R: JobRecords> JobService<R> {
         }
     }
 
-    /// Starts a job, and returns when its record is stored. `None`: it means no target.
+    /// Starts a job, and returns when its record is stored. `None` if no target is selected.
     ///
-    /// With `allowed` the job is refused if it means any other target.
+    /// With `allowed` the job is refused if it selects any other target.
     pub async fn start(
         self: &Arc<Self>,
         controller: &Arc<Controller>,
@@ -145,10 +146,10 @@ impl<R: JobRecords> JobService<R> {
         let mut call = Call::new(request.function.as_str());
         (call.args, call.kwargs, call.grains) = (request.args.clone(), request.kwargs.clone(), start.grains);
         if exclusive && queue {
-            // The target's own lock decides between the runs of different controllers.
+            // The target's own lock orders runs of different controllers.
             call.kwargs.insert("queue", true);
         }
-        // The one place where it is asked whether the controller can answer in the place of its targets.
+        // The one place that decides whether the controller answers in place of its targets.
         let answer = (controller.local_answer)(&call);
         let new = new_job(&request, &selected, start.user);
         let (job, turns) = loop {
@@ -158,7 +159,7 @@ impl<R: JobRecords> JobService<R> {
                 (None, Some(id)) => {
                     TurnPlan::take_places(&self.queues, &selected.entries, id, &request.function, queue)
                 }
-                // An id that the records choose is always free, so this is done once.
+                // An id that the records choose is always free, so this arm runs only once.
                 (None, None) => TurnPlan::all_ready(std::mem::take(&mut selected.entries)),
             };
             turns.add_unreached(&selected.unknown);
@@ -166,21 +167,21 @@ impl<R: JobRecords> JobService<R> {
             match (self.records.begin(NewJob { id, ..new.clone() }, state).await?, request.job) {
                 (Some(job), _) => break (job, turns),
                 (None, Some(id)) => return Err(Error::Taken(id)),
-                // Another process took the same id in the same microsecond.
+                // Another process took the same id in the same microsecond: try the next one.
                 (None, None) => {}
             }
         };
         let running = Arc::new(RunningJob::observed_by(start.observer));
         self.running_jobs().insert(job.id, Arc::clone(&running));
         let work = Dispatch { job: job.clone(), call, options, turns, answers: start.answers, running };
-        // Lines about the job name the request that started it.
+        // In the current span, so that log lines of the job name the request that started it.
         tokio::spawn(dispatch::dispatch(Arc::clone(self), Arc::clone(controller), work).in_current_span());
         Ok(job)
     }
 
-    /// Cancels a job: what it started gets SIGTERM, or SIGKILL with `kill`; false if it doesn't run here.
+    /// Cancels a job: its processes get SIGTERM, or SIGKILL with `kill`. Returns false if the job doesn't run here.
     ///
-    /// It ends later: [`JobService::wait`] waits for that.
+    /// Returns before the job has ended; [`JobService::wait`] waits for that.
     pub fn cancel(&self, job: JobId, kill: bool) -> bool {
         let Some(running) = self.running_jobs().get(&job).cloned() else { return false };
         if kill {
@@ -191,7 +192,7 @@ impl<R: JobRecords> JobService<R> {
         true
     }
 
-    /// The jobs that run here now, those that wait in line among them.
+    /// The jobs that run here now, including those that wait in a queue.
     pub fn running(&self) -> Vec<JobId> {
         self.running_jobs().keys().copied().collect()
     }
@@ -200,7 +201,7 @@ impl<R: JobRecords> JobService<R> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A job has ended, and its end is stored.
+    /// Removes a job from the running ones, once its end is stored.
     fn finished(&self, job: JobId, running: &Arc<RunningJob>) {
         if running.is_small() {
             let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -232,8 +233,7 @@ fn execution_options(
     })
 }
 
-/// What is recorded of a job. Secrets are masked here: nothing that is stored or published has any
-/// (docs/security-rules.md#r13).
+/// The record of a new job. Secrets are masked here, so that none are stored or published (docs/security-rules.md#r13).
 fn new_job(request: &RunRequest, selected: &SelectedTargets, user: &str) -> NewJob {
     let (args, kwargs) = rocksalt_catalog::mask(&request.function, &request.args, &request.kwargs);
     let unknown = selected.unknown.iter().map(|(entry, _)| entry);
@@ -258,7 +258,7 @@ impl JobService<Ledger> {
         &self.records
     }
 
-    /// Waits until a job has ended, but not longer than `limit`; the returns until then.
+    /// Waits until a job has ended, but not longer than `limit`. Returns the returns so far.
     pub async fn wait(&self, job: JobId, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, store::Error> {
         if let Some(running) = self.find_in_memory(job) {
             match limit {
@@ -272,7 +272,7 @@ impl JobService<Ledger> {
         self.records.returns(job).await
     }
 
-    /// The updates of a job, whichever controller runs it; `None` if there is no such job.
+    /// The updates of a job, no matter which controller runs it; `None` if there is no such job.
     pub async fn watch(&self, job: JobId) -> Result<Option<JobWatcher>, store::Error> {
         let running = self.find_in_memory(job);
         if running.is_none() && self.records.job(job).await?.is_none() {
@@ -282,8 +282,8 @@ impl JobService<Ledger> {
         Ok(Some(JobWatcher::new(Arc::clone(&self.records), job, update_log)))
     }
 
-    /// Waits until nothing runs any more, but not longer than `limit`; the jobs that still run. Those end without us: the
-    /// targets keep the results, and the next start asks for them.
+    /// Waits until all jobs have ended, but not longer than `limit`. Returns the jobs that still run: the targets keep
+    /// their results, and the next start asks for them.
     pub async fn drain(&self, limit: Duration) -> Vec<JobId> {
         let all: Vec<Arc<RunningJob>> = self.running_jobs().values().cloned().collect();
         let ended = async {
@@ -295,7 +295,8 @@ impl JobService<Ledger> {
         self.running()
     }
 
-    /// Removes old jobs and events, and the store's own history; the number of jobs. To be called every minute or so.
+    /// Removes old jobs and events, and the store's own history. Returns the number of jobs. Call it about once a
+    /// minute.
     pub async fn tidy(&self) -> Result<usize, store::Error> {
         let count = self.records.expire().await?;
         let store = self.records.store();
@@ -311,14 +312,14 @@ impl JobService<Ledger> {
         Ok(count)
     }
 
-    /// Calls [`JobService::tidy`] every minute, as long as anybody else holds `self`.
+    /// Calls [`JobService::tidy`] every minute, as long as there is another reference to `self`.
     pub fn tidy_regularly(self: &Arc<Self>) -> tokio::task::JoinHandle<()> {
         let jobs = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(60)).await;
                 let Some(jobs) = jobs.upgrade() else { return };
-                // What can't be removed now is removed the next time.
+                // A failure is ignored: the next round removes the rest.
                 let _ = jobs.tidy().await;
             }
         })

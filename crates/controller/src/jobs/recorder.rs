@@ -1,4 +1,4 @@
-//! [`JobRecorder`]: stores the results of a job as they come, and sends receipts to the targets.
+//! [`JobRecorder`]: stores the results of a job as they arrive, and sends receipts to the targets.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ use crate::state_queue::QueuePlace;
 /// The pause before a store that failed is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// This many events of targets wait to be stored; a target that sends more has to wait.
+/// The number of events of targets that wait to be stored; a target that sends more has to wait.
 pub const EVENTS: usize = 64;
 
 pub struct JobRecorder {
@@ -34,14 +34,14 @@ pub struct JobRecorder {
     controller: Arc<Controller>,
     job: JobRecord,
     running: Arc<RunningJob>,
-    /// `None`: targets keep no results, so none is asked.
+    /// `None`: targets keep no results, so they are not asked for any.
     recall: Option<Duration>,
-    /// Places in line that are held until the target's return is stored.
+    /// Places in queues, held until the target's return is stored.
     pub places: Arc<Mutex<HashMap<String, QueuePlace>>>,
     receipts: HashMap<String, Receipt>,
-    /// Targets that are asked for their result.
+    /// Queries of targets for their results.
     recalls: JoinSet<QueryResult>,
-    /// The number of missing returns, and their targets.
+    /// The number of missing returns; `open` has their targets.
     left: usize,
     open: HashSet<String>,
     lost: bool,
@@ -69,7 +69,7 @@ impl JobRecorder {
         }
     }
 
-    /// Stores what comes until every target has a return.
+    /// Stores results until every target has a return.
     pub async fn record(
         mut self,
         mut received: mpsc::UnboundedReceiver<JobUpdate>,
@@ -84,8 +84,8 @@ impl JobRecorder {
                 }
                 count = received.recv_many(&mut updates, 64), if open => {
                     open = count > 0;
-                    // Events that a target sent before its return are stored first. Not all that are waiting: a target
-                    // that sends very many would delay the others.
+                    // Events that a target sent before its return are stored first, but not all that are waiting: a
+                    // target that sends very many would delay the others.
                     fired.extend(std::iter::from_fn(|| events.try_recv().ok()).take(EVENTS));
                     self.store_events(fired.drain(..)).await;
                     while let Ok((id, receipt)) = receipts.try_recv() {
@@ -105,7 +105,8 @@ impl JobRecorder {
         if self.job.targets.is_empty() {
             self.store(Vec::new(), true).await;
         }
-        // The task that ran it ended without outcomes: the process stops, or it has a defect. The targets know more.
+        // The task that ran the job ended without all outcomes: the process is stopping, or it has a bug. The targets
+        // may still have results.
         if self.left > 0 {
             let open: Vec<String> = self.open.iter().cloned().collect();
             if self.recall.is_some() {
@@ -133,7 +134,7 @@ impl JobRecorder {
         self.query_all(ask).await;
     }
 
-    /// Asks targets for their results until all have answered.
+    /// Asks targets for their results until the outcome of each is known.
     async fn query_all(&mut self, targets: Vec<(String, Option<TargetOutcome>)>) {
         for (id, otherwise) in targets {
             self.query(id, otherwise);
@@ -163,7 +164,7 @@ impl JobRecorder {
                 }
             }
         }
-        // An event must not delay the job: if it can't be stored now, it is lost.
+        // An event must not delay the job: if it can't be stored now, it is dropped.
         if !events.is_empty() {
             let _ = self.records.store_events(events).await;
         }
@@ -186,7 +187,7 @@ impl JobRecorder {
                     }
                     self.running.publish(JobUpdate::Progress { target, bytes });
                 }
-                // Notes are not stored: they may name what is in a pillar.
+                // Notes are not stored: they may contain data of a pillar.
                 update @ (JobUpdate::Output { .. }
                 | JobUpdate::Note { .. }
                 | JobUpdate::Event { .. }
@@ -194,7 +195,7 @@ impl JobRecorder {
                     self.running.publish(update);
                 }
                 JobUpdate::Done(ReturnRecord { target, outcome, .. }) => match outcome {
-                    // It may still run there.
+                    // The call may still run there.
                     TargetOutcome::Unreached { stage: Stage::Link, .. }
                         if self.recall.is_some() && !nature(&self.job.function).repeatable =>
                     {
@@ -202,13 +203,13 @@ impl JobRecorder {
                     }
                     outcome => done.push((target, outcome)),
                 },
-                // The recorder itself ends the job.
+                // Only the recorder ends the job.
                 JobUpdate::Ended(_) => {}
             }
         }
         if begun && self.job.state == JobState::Queued {
             let mut job = self.job.clone();
-            // If this can't be stored now, the end of the job will be.
+            // If this fails, storing the end of the job makes up for it.
             if self.records.set_state(&mut job, JobState::Running).await.is_ok() {
                 self.job = job;
             }
@@ -231,7 +232,7 @@ impl JobRecorder {
 
     async fn recalled(&mut self, recalled: QueryResult) {
         let QueryResult { target, outcome, receipt } = recalled;
-        // The controller went down before it sent the call.
+        // Skipped means that the controller went down before it sent the call.
         self.lost |= matches!(outcome, TargetOutcome::Skipped(_));
         if let Some(receipt) = receipt {
             self.receipts.insert(target.clone(), receipt);
@@ -239,7 +240,7 @@ impl JobRecorder {
         self.returned(vec![(target, outcome)]).await;
     }
 
-    /// Stores returns; the last of them together with the job's end.
+    /// Stores returns, and the end of the job with the last one.
     async fn returned(&mut self, done: Vec<(String, TargetOutcome)>) {
         if done.is_empty() && self.left > 0 {
             return;
@@ -254,7 +255,7 @@ impl JobRecorder {
         self.store(records, self.left == 0).await;
     }
 
-    /// Returns when everything is stored; only then is it published.
+    /// Stores returns, and publishes them only when they are stored.
     async fn store(&mut self, mut records: Vec<ReturnRecord>, end: bool) {
         let state = match (self.lost, self.running.cancel_signal.is_cancelled()) {
             (true, _) => JobState::Lost,
@@ -265,14 +266,14 @@ impl JobRecorder {
             match self.records.store_returns(&mut self.job, &records, end.then_some(state)).await {
                 Ok(()) => break,
                 Err(error @ (Error::TooLarge { .. } | Error::Key { .. })) => {
-                    // The store will never take it: the record says so instead.
+                    // The store will always refuse it: the record says so instead.
                     let problem = Problem::new(ProblemKind::Failed, format!("the result could not be stored: {error}"));
                     for record in &mut records {
                         record.outcome = TargetOutcome::Returned(problem.clone().into());
                     }
                     tokio::time::sleep(PAUSE).await;
                 }
-                // Until the store works again, the job has not ended for anybody.
+                // Until the store works again, nobody sees the job as ended.
                 Err(_) => tokio::time::sleep(PAUSE).await,
             }
         }

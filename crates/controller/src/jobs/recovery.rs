@@ -16,12 +16,12 @@ use crate::state_queue::exclusive;
 use crate::{Controller, controller_events};
 
 impl JobService<Ledger> {
-    /// Resumes the jobs that this controller left unfinished, in the background; the number of them. To be called before
-    /// any job is started, so that none overlaps with what still runs on the targets.
+    /// Resumes the jobs that this controller left unfinished, in the background. Returns their number. Call it before
+    /// any job is started, so that none overlaps with calls that still run on the targets.
     pub async fn recover(self: &Arc<Self>, controller: &Arc<Controller>) -> Result<usize, store::Error> {
         let filter = JobFilter { running: true, ..JobFilter::default() };
         let mut jobs = self.records.jobs(&filter).await?;
-        // The oldest first: this is their order in the queues of the targets.
+        // The oldest first: jobs enter the queues of the targets in this order.
         jobs.reverse();
         let mut count = 0;
         for job in jobs {
@@ -30,7 +30,7 @@ impl JobService<Ledger> {
             }
             let returns = self.records.returns(job.id).await?;
             let returned: HashSet<String> = returns.iter().map(|record| record.target.clone()).collect();
-            // For example after an earlier restart.
+            // For example by an earlier restart.
             let lost_before = |record: &ReturnRecord| match record.outcome {
                 TargetOutcome::Lost(_) => true,
                 TargetOutcome::Skipped(_) => job.state == JobState::Queued,
@@ -69,7 +69,7 @@ fn sort(job: &JobRecord, returned: &HashSet<String>) -> (Vec<(String, TargetOutc
     } else if nature(&job.function).repeatable {
         "the controller went down meanwhile, and targets keep nothing of functions that only look"
     } else {
-        // It may have begun just before the controller went down.
+        // A call of a running job may have begun just before the controller went down.
         let waited =
             || TargetOutcome::Skipped("it waited in line when the controller went down, and was not begun".into());
         let otherwise = (job.state == JobState::Queued).then(waited);

@@ -17,18 +17,18 @@ use crate::execution::CancelSignal;
 /// The limit of one request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The pause between two requests; it grows.
+/// The first pause between two requests; it doubles each time.
 const SOON: Duration = Duration::from_millis(200);
 const RARELY: Duration = Duration::from_secs(10);
 
-/// How long the target of a cancelled job is asked, if it can't be reached.
+/// How long an unreachable target is asked if its job was cancelled.
 const STOPPED: Duration = Duration::from_secs(10);
 
 pub struct ResultQuery {
     pub controller: Arc<Controller>,
     pub job: JobId,
     pub target: String,
-    /// How long a target that can't be reached is asked.
+    /// How long an unreachable target is asked.
     pub limit: Duration,
     pub cancel_signal: CancelSignal,
     /// The outcome if the target does not know the job.
@@ -41,7 +41,7 @@ pub struct QueryResult {
     pub receipt: Option<Receipt>,
 }
 
-/// What the target knows of the job.
+/// What the target reports about the job.
 enum TargetAnswer {
     Done(Return),
     Running,
@@ -83,7 +83,7 @@ impl ResultQuery {
             }
             tokio::select! {
                 () = sleep(pause) => pause = (pause * 2).min(RARELY),
-                // Sends the signal at once.
+                // The next request sends the signal.
                 () = self.cancel_signal.cancelled(), if !self.cancel_signal.is_cancelled() => pause = SOON,
                 () = self.cancel_signal.killed(), if !self.cancel_signal.is_killed() => pause = SOON,
             }

@@ -1,4 +1,4 @@
-//! [`RunningJob`]: a job that runs, as those see it who watch it, wait for it or cancel it.
+//! [`RunningJob`]: a job that runs, as seen by those who watch it, wait for it or cancel it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use crate::execution::CancelSignal;
 use crate::job_watch::UpdateLog;
 
-/// More than this many bytes of a job's returns are read from the store again.
+/// Returns beyond this many bytes are not held, but read from the store.
 const MAX_BYTES: usize = 8 << 20;
 
 /// A job with more than this many bytes of returns leaves memory when it ends.
@@ -18,9 +18,9 @@ const SMALL: usize = 64 << 10;
 #[derive(Default)]
 pub struct RunningJob {
     pub cancel_signal: CancelSignal,
-    /// The updates for those who watch.
+    /// The updates for watchers.
     pub update_log: Arc<UpdateLog>,
-    /// Gets every update in the place of the log, however many there are: the command that runs the job itself.
+    /// Receives every update in place of the log, without a limit: for the command that runs the job itself.
     observer: Option<mpsc::UnboundedSender<JobUpdate>>,
     returns: Mutex<StoredReturns>,
     ended: watch::Sender<bool>,
@@ -40,15 +40,15 @@ impl RunningJob {
     /// Passes an update on. A return is passed on when it is stored, `Ended` when the record says so.
     pub fn publish(&self, update: JobUpdate) {
         match &self.observer {
-            // An observer that is gone has no interest in the rest.
+            // An observer that has gone needs no more updates.
             Some(observer) => drop(observer.send(update)),
             None => self.update_log.push(update),
         }
     }
 
-    /// Passes on returns that are stored, and holds them.
+    /// Passes on stored returns, and holds them.
     pub fn publish_returns(&self, stored: Vec<ReturnRecord>) {
-        // An observer gets the records themselves: a copy of a large result takes as long as to read it.
+        // An observer gets the records themselves: copying a large result takes as long as reading it.
         if self.observer.is_some() {
             return stored.into_iter().for_each(|record| self.publish(JobUpdate::Done(record)));
         }
@@ -56,7 +56,7 @@ impl RunningJob {
         self.hold(stored);
     }
 
-    /// Holds returns that are stored for those who ask.
+    /// Holds stored returns for those who wait.
     pub fn hold(&self, stored: Vec<ReturnRecord>) {
         let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
         returns.bytes += stored.iter().map(encoded_length).sum::<usize>();
@@ -66,7 +66,7 @@ impl RunningJob {
         }
     }
 
-    /// All returns that are stored; `None` if they are too large to be held here.
+    /// All stored returns; `None` if they are too large to be held here.
     pub fn returns(&self) -> Option<Vec<ReturnRecord>> {
         let returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
         (returns.bytes <= MAX_BYTES).then(|| returns.records.clone())
@@ -86,7 +86,7 @@ impl RunningJob {
     }
 }
 
-/// How many bytes a record takes in the store; nothing is allocated for it.
+/// The size of a record in the store, computed without allocating.
 fn encoded_length(record: &ReturnRecord) -> usize {
     struct Length(usize);
 

@@ -1,4 +1,4 @@
-//! [`SelectedTargets`]: the targets that a request means, after the subset is taken.
+//! [`SelectedTargets`]: the targets that a request selects, after the subset is taken.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,20 @@ use crate::select::TargetSelector;
 pub struct SelectedTargets {
     pub target: TargetSelector,
     pub entries: Vec<RosterEntry>,
-    /// Targets that may be meant, but could not be asked for their grains.
+    /// Targets that may be selected, but whose grains could not be read.
     pub unknown: Vec<(RosterEntry, LinkFailure)>,
-    /// Ids that the request names and the roster does not have.
+    /// Ids in the request that the roster does not have.
     pub missing: Vec<String>,
 }
 
 impl SelectedTargets {
-    /// Whether there is nobody to send the call to.
+    /// Whether there is no target to send the call to.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.unknown.is_empty()
     }
 }
 
-/// Selects the targets of a request. With `allowed` it is an error if the request means any other target.
+/// Selects the targets of a request. With `allowed` it fails if the request selects any other target.
 pub async fn select_targets(
     controller: &Controller,
     request: &RunRequest,
@@ -73,7 +73,7 @@ fn ids(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|id| !id.is_empty())
 }
 
-/// Keeps `count` items, chosen at random, in their order.
+/// Picks `count` items at random, and keeps their order.
 fn random_subset<T>(items: Vec<T>, count: usize) -> Vec<T> {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new();
@@ -83,9 +83,9 @@ fn random_subset<T>(items: Vec<T>, count: usize) -> Vec<T> {
     items.into_iter().enumerate().filter(|(index, _)| chosen.contains(index)).map(|(_, item)| item).collect()
 }
 
-/// A target may or may not be meant, and can't be asked.
+/// The failure of a target whose grains could not be read, so that nobody knows whether it is selected.
 fn grains_unknown(failure: LinkFailure) -> LinkFailure {
-    // Nothing was started there, so nobody need ask the target for a result.
+    // Nothing was started there, so the target need not be asked for a result.
     let stage = if failure.stage == Stage::Link { Stage::Agent } else { failure.stage };
     LinkFailure { stage, text: format!("its grains are not known, and it can't be asked: {}", failure.text), ..failure }
 }

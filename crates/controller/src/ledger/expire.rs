@@ -1,4 +1,4 @@
-//! Removes jobs and events that are older than they have to be kept.
+//! Removes jobs and events whose retention time is over.
 
 use rocksalt_backends::store::{Error, KeyRange, Pair, TransactionOp};
 use rocksalt_core::JobId;
@@ -13,12 +13,12 @@ const TOGETHER: usize = 100;
 const DAY: u64 = 86_400_000_000;
 
 impl Ledger {
-    /// Removes old jobs and events; the number of jobs.
+    /// Removes old jobs and events. Returns the number of jobs.
     pub async fn expire(&self) -> Result<usize, Error> {
         let now = (self.settings.now)();
         let oldest = now.saturating_sub(self.settings.keep_jobs_seconds.saturating_mul(1_000_000));
         let all = KeyRange::prefix(keys::JOBS);
-        // By their ids, which are times, and those whose chosen ids lie far in the future.
+        // Job ids are times, so this finds old jobs, and those whose chosen ids are far in the future.
         let old = KeyRange { to: keys::job(JobId::at(oldest)), ..all.clone() };
         let odd = KeyRange { from: keys::job(JobId::at(now + DAY)), ..all };
         let count = self.expire_jobs(old, oldest).await? + self.expire_jobs(odd, oldest).await?;
@@ -38,7 +38,7 @@ impl Ledger {
                 }
                 let Some(id) = keys::job_id(&pair.key) else { continue };
                 let returns = self.store.range(&KeyRange::prefix(&keys::returns(id)).keys_only()).await?.pairs;
-                // The record last, so that the rest is found again after a crash.
+                // The record is deleted last, so that the rest is found again after a crash.
                 for part in returns.chunks(TOGETHER) {
                     if request.changes.len() + part.len() > TOGETHER {
                         self.writer.write(std::mem::take(&mut request)).await?;
@@ -53,14 +53,14 @@ impl Ledger {
                 self.writer.write(request).await?;
             }
             match page.pairs.last().filter(|_| page.more) {
-                // The first key after it.
+                // Just after the last key.
                 Some(last) => range.from = format!("{}!", last.key),
                 None => return Ok(count),
             }
         }
     }
 
-    /// The newest event always stays: the next one is numbered after it.
+    /// Removes old events, but never the newest one: its id determines the next.
     async fn expire_events(&self, now: u64) -> Result<(), Error> {
         let oldest = now.saturating_sub(self.settings.keep_events_seconds.saturating_mul(1_000_000));
         loop {

@@ -1,6 +1,6 @@
-//! [`Follower`]: reads the log from where it was, at its own pace.
+//! [`Follower`]: reads the log from its own position, at its own pace.
 //!
-//! The newest events are in memory, once for all who listen; whoever is too slow for that reads the store.
+//! The newest events are in memory, once for all listeners; a follower that is too slow for them reads the store.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,28 +11,28 @@ use tokio::sync::watch;
 
 use super::keys;
 
-/// How many of the newest events are in memory, and of how many bytes at most.
+/// How many of the newest events are in memory, and their maximum size in bytes.
 const KEPT: usize = 4096;
 const BYTES: usize = 8 << 20;
 
-/// How many a slow one takes from the store at a time.
+/// How many events a slow follower reads from the store at a time.
 const PAGE: usize = 256;
 
-/// The newest events, in the order in which they came; those that are only told among those of the log.
+/// The newest events in the order of arrival, including events that are published but not stored.
 pub struct RecentEvents {
     history: Mutex<History>,
-    /// How many there have been: a change wakes who waits.
+    /// The total number of events so far; a change wakes the followers.
     count: watch::Sender<u64>,
 }
 
 struct History {
-    /// With their sizes.
+    /// The events with their sizes.
     events: VecDeque<(Arc<LoggedEvent>, usize)>,
     bytes: usize,
-    /// How many were there before the first of `events`.
+    /// The number of events that were dropped before the first of `events`.
     gone: u64,
     last: EventId,
-    /// The id of the last event of the log that is gone from memory.
+    /// The id of the last stored event that was dropped from memory.
     before: EventId,
 }
 
@@ -50,21 +50,21 @@ impl RecentEvents {
         self.history().last
     }
 
-    /// An event that is stored, with its size.
+    /// Adds a stored event, with its size.
     pub fn log(&self, event: LoggedEvent, size: usize) {
         self.history().last = event.id;
         self.push(event, size);
     }
 
-    /// An event that is not stored; its id is 0.
+    /// Adds an event that is not stored; its id is 0.
     pub fn publish(&self, event: LoggedEvent, size: usize) {
         self.push(event, size);
     }
 
-    /// Somebody else wrote events up to this one.
+    /// Notes that another controller wrote events up to this one.
     pub fn skip_to(&self, newest: EventId) {
         let mut history = self.history();
-        // What is in memory is no longer all of the log: who follows reads the store up to here.
+        // Memory no longer holds a complete part of the log: followers read the store up to here.
         history.gone += history.events.len() as u64;
         history.events.clear();
         history.bytes = 0;
@@ -91,11 +91,11 @@ impl RecentEvents {
     }
 }
 
-/// What a follower hears.
+/// An item that a follower reads.
 #[derive(Clone, Debug)]
 pub enum Heard {
     Event(Arc<LoggedEvent>),
-    /// The events between what was asked for and this one are too old, and forgotten.
+    /// The events between the requested one and this one have expired.
     Gap {
         first: EventId,
     },
@@ -105,9 +105,9 @@ pub struct Follower {
     store: Arc<dyn Store>,
     recent: Arc<RecentEvents>,
     count: watch::Receiver<u64>,
-    /// The last event of the log that was given out.
+    /// The id of the last stored event that was returned.
     after: EventId,
-    /// The place in memory of the next one; `None` while it reads the store.
+    /// The position of the next event in memory; `None` while it reads the store.
     place: Option<u64>,
     page: VecDeque<Arc<LoggedEvent>>,
 }
@@ -125,14 +125,14 @@ impl Follower {
         Follower { store, recent, count, after, place, page: VecDeque::new() }
     }
 
-    /// The next event; waits for it.
+    /// Waits for the next event.
     pub async fn next(&mut self) -> Result<Heard, Error> {
         loop {
             if let Some(event) = self.page.pop_front() {
                 self.after = event.id;
                 return Ok(Heard::Event(event));
             }
-            // Marked as seen before looking: what comes after the look wakes us.
+            // Marked as seen before reading: a later event wakes the follower.
             self.count.borrow_and_update();
             match self.in_memory() {
                 NextEvent::Event(event) => {
@@ -161,7 +161,7 @@ impl Follower {
                 self.place = None;
                 return NextEvent::Store;
             }
-            // All that is missing is in memory.
+            // All missing events are in memory.
             _ => {
                 let known =
                     history.events.iter().take_while(|(event, _)| event.id == 0 || event.id <= self.after).count();
@@ -180,7 +180,7 @@ impl Follower {
         }
     }
 
-    /// Reads on; a gap if what comes next is forgotten.
+    /// Reads the next page from the store. Returns a gap if the next events have expired.
     async fn read_on(&mut self) -> Result<Option<Heard>, Error> {
         let range = KeyRange { from: keys::event(self.after + 1), ..KeyRange::prefix(keys::EVENTS) };
         let listing = self.store.range(&range.limit(PAGE)).await?;
@@ -193,7 +193,7 @@ impl Follower {
                 Ok(Some(Heard::Gap { first }))
             }
             Some(_) => Ok(None),
-            // All of them are forgotten: go on with those in memory.
+            // All of them have expired: continue with those in memory.
             None => {
                 let before = self.recent.history().before;
                 let gap = before > self.after;

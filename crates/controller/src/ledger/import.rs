@@ -1,4 +1,4 @@
-//! Imports jobs that were recorded elsewhere, as they are and without events.
+//! Imports jobs that were recorded elsewhere, unchanged and without events.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Ledger, keys};
 const TOGETHER: usize = 100;
 
 impl Ledger {
-    /// A job that exists stays as it is. The record is written last, so that an interrupted import is repeated.
+    /// Imports a job, unless it exists. The record is written last, so that an interrupted import is repeated.
     pub async fn import(&self, job: &JobRecord, returns: &[ReturnRecord]) -> Result<(), Error> {
         if self.job(job.id).await?.is_some() {
             return Ok(());

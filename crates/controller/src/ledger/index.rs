@@ -1,7 +1,7 @@
-//! [`Index`]: the newest jobs' records in memory, as the store has them, so that lists of them cost no reading.
+//! [`Index`]: the newest jobs' records in memory, identical to those in the store, so that listing them reads nothing.
 //!
-//! Whatever this process writes it learns of before the writer answers. It holds a limited number; older ones are read
-//! from the store.
+//! A write of this process updates the index before the writer answers. The index is limited; older jobs are read from
+//! the store.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use rocksalt_core::record::JobRecord;
 
 use super::keys;
 
-/// At most so many, of at most so many bytes as they are stored.
+/// The index holds at most this many jobs, and this many bytes in their stored form.
 const MOST: usize = 2048;
 const BYTES: usize = 4 << 20;
 
@@ -22,7 +22,7 @@ pub struct Index(Mutex<IndexedJobs>);
 struct IndexedJobs {
     jobs: BTreeMap<JobId, (Arc<JobRecord>, usize)>,
     bytes: usize,
-    /// Jobs from this one on are all here; every job there is without it.
+    /// All jobs from this one on are in memory; with `None` all jobs are.
     from: Option<JobId>,
     version: u64,
 }
@@ -47,7 +47,7 @@ impl Index {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A record that was stored.
+    /// Adds or replaces a stored record.
     pub fn put(&self, job: Arc<JobRecord>, size: usize) {
         self.indexed().put(job, size);
     }
@@ -62,7 +62,7 @@ impl Index {
         }
     }
 
-    /// Differs once any job has changed.
+    /// Changes whenever a job changes.
     pub fn version(&self) -> u64 {
         self.indexed().version
     }
@@ -71,15 +71,15 @@ impl Index {
         self.indexed().jobs.get(&job).map(|(record, _)| Arc::clone(record))
     }
 
-    /// Those before a job (all without it) that fit, the newest first; and from where on the store must be read, if it
-    /// must.
+    /// Matching jobs before `before` (all jobs without it), the newest first. If the store may have more, also the job
+    /// before which it must be read.
     pub fn find(
         &self,
         before: Option<JobId>,
         limit: usize,
         fits: impl Fn(&JobRecord) -> bool,
     ) -> (Vec<Arc<JobRecord>>, Option<JobId>) {
-        // Copied first: what fits is found without holding the others up.
+        // Copied first, so that the search does not hold the lock.
         let (jobs, from) = {
             let known = self.indexed();
             let all = known.jobs.iter().rev().skip_while(|(id, _)| before.is_some_and(|before| **id >= before));
@@ -160,10 +160,10 @@ mod tests {
         assert_eq!((found.len(), older), (MOST, Some(JobId::at(5))));
         assert_eq!(index.find(None, 3, |_| true).1, None, "enough in memory");
         assert_eq!(index.find(Some(JobId::at(2)), 3, |_| true), (vec![], Some(JobId::at(2))));
-        // An old one does not come back by being written again.
+        // Writing an old job again does not bring it back.
         index.put(job(3), 100);
         assert_eq!(index.get(JobId::at(3)), None);
-        // Large records make it shorter.
+        // Large records make the index shorter.
         index.put(job(1 << 20), BYTES);
         let (found, older) = index.find(None, usize::MAX, |_| true);
         assert_eq!((found.len(), older), (1, Some(JobId::at(1 << 20))));

@@ -16,13 +16,13 @@ use crate::job_events;
 /// How many records are read from the store at a time.
 const PAGE: usize = 512;
 
-/// Returns that are written together: each is two operations, and etcd takes 128.
+/// Returns written in one commit: each is two operations, and etcd allows 128.
 const TOGETHER: usize = 50;
 
-/// What a job begins with.
+/// The data of a new job.
 #[derive(Clone, Debug, Default)]
 pub struct NewJob {
-    /// Chosen by the requester; else the time.
+    /// The id that the requester chose; otherwise the time becomes the id.
     pub id: Option<JobId>,
     pub function: String,
     pub args: Vec<Value>,
@@ -38,7 +38,7 @@ pub struct NewJob {
 }
 
 impl NewJob {
-    /// The record of a job that begins now.
+    /// The record of a job that starts now.
     pub(crate) fn record(self, id: JobId, started: u64, state: JobState, owner: String) -> JobRecord {
         JobRecord {
             id,
@@ -62,7 +62,7 @@ impl NewJob {
 }
 
 impl Ledger {
-    /// Stores a job's record with the events that it is new, in one commit. Only then may anything be sent.
+    /// Stores a job's record and its `new` events in one commit. Nothing may be sent before.
     ///
     /// `None` if the requester chose an id that another job has.
     pub async fn begin(&self, new: NewJob, state: JobState) -> Result<Option<JobRecord>, Error> {
@@ -79,7 +79,7 @@ impl Ledger {
             if chosen.is_some() {
                 return Ok(None);
             }
-            // Another controller took the same microsecond.
+            // Another controller took the same microsecond: try the next one.
             job = Arc::unwrap_or_clone(record);
             job.id = self.new_id();
         }
@@ -93,7 +93,7 @@ impl Ledger {
         JobId::at(now.max(last + 1))
     }
 
-    /// Stores a target's return and its event together; when this returns, it can be acknowledged.
+    /// Stores a target's return and its event together. When this returns, the return can be acknowledged.
     pub async fn returned(&self, job: &JobRecord, target: &str, outcome: TargetOutcome) -> Result<ReturnRecord, Error> {
         let record = self.return_record(job, target.to_owned(), outcome);
         let (put, event, _) = stored_return(job, &record);
@@ -103,7 +103,7 @@ impl Ledger {
 
     /// The record of a target's outcome; a result that is too large is truncated.
     pub fn return_record(&self, job: &JobRecord, target: String, outcome: TargetOutcome) -> ReturnRecord {
-        // A return and its event go into one commit.
+        // A return and its event are stored in one commit.
         let largest = self.settings.largest_return.min(self.store.limits().bytes / 3);
         let (outcome, cut_from) = cut(outcome, largest);
         let outputter = job_events::outputter(&job.function).map(str::to_owned);
@@ -162,24 +162,25 @@ impl Ledger {
             let listing = self.store.range(&range).await?;
             all.extend(listing.pairs.iter().filter_map(|pair| minicbor::decode(&pair.value).ok()));
             match listing.pairs.last().filter(|_| listing.more) {
-                // The first key after it.
+                // Just after the last key.
                 Some(last) => range.from = format!("{}!", last.key),
                 None => return Ok(all),
             }
         }
     }
 
-    /// A number that changes with every change of any job: what was made of a list of jobs is valid until then.
+    /// Changes whenever a job changes: data derived from a list of jobs is valid as long as this stays the same.
     pub fn jobs_version(&self) -> u64 {
         self.index.version()
     }
 
-    /// The newest first.
+    /// The matching jobs, the newest first.
     pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<Arc<JobRecord>>, Error> {
         let limit = filter.limit.unwrap_or(usize::MAX);
         let (mut found, older) = self.index.find(filter.before, limit, |job| fits(filter, job));
         let Some(older) = older else { return Ok(found) };
-        // A job's id is its time, unless somebody chose another: the search begins a day earlier for those.
+        // A job's id is its time unless the requester chose another: the search begins a day earlier to find most of
+        // those.
         let oldest = filter.since.map(|since| keys::job(JobId::at(since.saturating_sub(86_400_000_000))));
         let mut range = KeyRange::prefix(keys::JOBS).descending().limit(PAGE);
         range.to = keys::job(older);
@@ -215,7 +216,7 @@ fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (TransactionOp, Logg
     (put, LoggedEvent { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
 }
 
-/// Truncates a result that is too large to a text that says so.
+/// Replaces a result that is too large by a text that says so.
 pub fn cut(outcome: TargetOutcome, largest: usize) -> (TargetOutcome, Option<u64>) {
     let TargetOutcome::Returned(mut result) = outcome else { return (outcome, None) };
     let size = minicbor::to_vec(&result.value).map_or(0, |bytes| bytes.len());

@@ -1,5 +1,5 @@
-//! The names under which a ledger keeps things. All parts have a fixed form, so nothing that others write becomes a key
-//! by itself (docs/security-rules.md#r6); a target's id is the last part, and only asked for as a whole.
+//! The keys of a ledger in its store. All parts have a fixed form, so that no text of a user becomes a key by itself
+//! (docs/security-rules.md#r6); a target's id is the last part and is only looked up as a whole.
 
 use rocksalt_core::JobId;
 use rocksalt_core::record::EventId;
@@ -28,7 +28,7 @@ pub fn returns(id: JobId) -> String {
     format!("{RETURNS}{id}/")
 }
 
-/// Ids are ASCII in keys: what isn't is written as its bytes' hexadecimal digits behind a percent sign.
+/// The key of a return. Ids are ASCII in keys: other bytes are written as `%` and two hexadecimal digits.
 pub fn return_of(id: JobId, target: &str) -> String {
     let mut key = returns(id);
     for byte in target.bytes() {

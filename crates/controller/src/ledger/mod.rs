@@ -1,6 +1,6 @@
 //! [`Ledger`]: jobs, their returns and all events, in a store.
 //!
-//! A job's record is stored before anything is sent, and a return counts when it is stored. Every event has an id; each
+//! A job's record is stored before anything is sent, and a return counts once it is stored. Every event has an id; each
 //! listener reads the log from its own position, so that a slow one loses nothing.
 
 mod expire;
@@ -31,13 +31,13 @@ pub struct Ledger {
     recent: Arc<RecentEvents>,
     index: Arc<Index>,
     settings: Settings,
-    /// The time of the last job id: no two are the same.
+    /// The time of the last job id, so that no two ids are the same.
     last_id: AtomicU64,
 }
 
 #[derive(Clone)]
 pub struct Settings {
-    /// Microseconds since 1970. Nothing below the program itself reads the clock.
+    /// The current time in microseconds since 1970: only the program itself reads the clock.
     pub now: fn() -> u64,
     /// The name of this controller, for the records.
     pub owner: String,
@@ -45,12 +45,13 @@ pub struct Settings {
     pub keep_jobs_seconds: u64,
     /// Older events are removed.
     pub keep_events_seconds: u64,
-    /// A larger return is truncated, and says so.
+    /// A larger return is truncated, and its record says so.
     pub largest_return: usize,
 }
 
 impl Settings {
-    /// Salt's defaults. A return is stored twice in one commit, with its event, and etcd takes 1.5 MiB at once.
+    /// Salt's defaults. A return is stored twice in one commit, itself and in its event, and etcd allows 1.5 MiB per
+    /// commit.
     pub fn new(now: fn() -> u64, owner: impl Into<String>) -> Settings {
         Settings {
             now,
@@ -72,17 +73,17 @@ impl Ledger {
         Ok(Ledger { store, writer, recent, index, settings, last_id: AtomicU64::new(0) })
     }
 
-    /// Adds an event to the log; it is stored when this returns.
+    /// Adds an event to the log, and returns when it is stored.
     pub async fn fire(&self, event: Event) -> Result<EventId, Error> {
         self.fire_all(vec![event]).await
     }
 
-    /// Adds events to the log, one after the other; the id of the last.
+    /// Adds events to the log in order. Returns the id of the last.
     pub async fn fire_all(&self, events: Vec<Event>) -> Result<EventId, Error> {
         self.writer.write(WriteRequest::events(events)).await.map(Option::unwrap_or_default)
     }
 
-    /// Sends an event to those who listen now without storing it: the progress of runs.
+    /// Sends an event to the current listeners without storing it: the progress of runs.
     pub fn publish(&self, mut event: Event) {
         let stamp = (self.settings.now)();
         crate::job_events::stamp(&mut event, stamp);
@@ -90,7 +91,7 @@ impl Ledger {
         self.recent.publish(LoggedEvent { id: 0, stamp, event }, size);
     }
 
-    /// All events of the log after one, then new ones; only new ones without it.
+    /// Follows the log: with `after` from the event after it, otherwise from the next new event.
     pub fn follow(&self, after: Option<EventId>) -> Follower {
         Follower::new(Arc::clone(&self.store), Arc::clone(&self.recent), after)
     }

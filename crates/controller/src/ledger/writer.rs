@@ -15,10 +15,10 @@ use super::index::Index;
 use super::keys;
 use crate::job_events;
 
-/// The most operations in one commit, if the store takes as many.
+/// The limit of operations in one commit, if the store allows as many.
 const OPERATIONS: usize = 2000;
 
-/// How often a commit is tried again after a conflict with another controller.
+/// How often a commit is retried after a conflict with another controller.
 const TRIES: usize = 20;
 
 pub struct Writer(mpsc::Sender<PendingWrite>);
@@ -26,11 +26,11 @@ pub struct Writer(mpsc::Sender<PendingWrite>);
 /// Changes that are written together or not at all.
 #[derive(Default)]
 pub struct WriteRequest {
-    /// Only if this key does not exist.
+    /// Write only if this key does not exist.
     pub absent: Option<String>,
     pub changes: Vec<TransactionOp>,
     pub events: Vec<LoggedEvent>,
-    /// The job whose record is among the changes, and how large that is.
+    /// The job whose record is among the changes, and the record's size.
     pub job: Option<(Arc<JobRecord>, usize)>,
     /// Jobs whose records are deleted.
     pub gone: Vec<JobId>,
@@ -42,7 +42,7 @@ impl WriteRequest {
         WriteRequest { events: events.into_iter().map(logged).collect(), ..WriteRequest::default() }
     }
 
-    /// Puts a job's record.
+    /// Adds the write of a job's record.
     pub fn job(mut self, job: Arc<JobRecord>) -> WriteRequest {
         let value = minicbor::to_vec(&*job).unwrap_or_default();
         let size = value.len();
@@ -73,7 +73,7 @@ impl Writer {
     pub fn start(store: Arc<dyn Store>, recent: Arc<RecentEvents>, index: Arc<Index>, now: fn() -> u64) -> Writer {
         let (sender, mut requests) = mpsc::channel::<PendingWrite>(1024);
         tokio::spawn(async move {
-            // Beside the changes there are the events, which hold much of the same.
+            // A third, because the events repeat much of the changes.
             let room = Room { operations: store.limits().operations.min(OPERATIONS), bytes: store.limits().bytes / 3 };
             let committer = Committer { store, recent, index, now };
             let mut waiting = VecDeque::new();
@@ -92,7 +92,8 @@ impl Writer {
         Writer(sender)
     }
 
-    /// Writes all of it together; the id of its last event, or of the newest one. `None` if the key in `absent` exists.
+    /// Writes all changes together. Returns the id of the last event, or of the newest one. `None` if the key in
+    /// `absent` exists.
     pub async fn write(&self, request: WriteRequest) -> Result<Option<EventId>, Error> {
         let (answer, answered) = oneshot::channel();
         let closed = || Error::Unavailable { doing: "write", why: "it is being closed".into() };
@@ -146,7 +147,7 @@ impl Committer {
                     Ok(rest) => batch = rest,
                     Err((rest, error)) => return refuse(rest, &error),
                 },
-                // A request that the store never takes must not make the others fail.
+                // A request that the store always refuses must not make the others fail.
                 Err(Error::TooLarge { .. } | Error::Key { .. }) if batch.len() > 1 => {
                     for one in batch {
                         Box::pin(self.commit(vec![one])).await;
@@ -164,7 +165,7 @@ impl Committer {
         let stamp = (self.now)();
         let mut sizes = Vec::new();
         let mut transaction = Transaction::default();
-        // Another controller may have used this id and those after it.
+        // Another controller may have used this id and following ones.
         if batch.iter().any(|pending| !pending.request.events.is_empty()) {
             transaction = transaction.if_absent(keys::event(last + 1));
         }
@@ -186,7 +187,7 @@ impl Committer {
         (transaction, sizes)
     }
 
-    /// A commit is done as a whole or not at all: one change tells which.
+    /// Whether a commit that failed was applied after all. Commits are atomic, so one change shows it.
     async fn was_committed(&self, witness: Option<TransactionOp>, why: String) -> Result<Committed, Error> {
         let there = match &witness {
             Some(TransactionOp::Put { key, value, .. }) => {
@@ -195,7 +196,7 @@ impl Committer {
             Some(TransactionOp::Delete { key }) => self.store.get(key).await?.is_none(),
             None => true,
         };
-        // Nobody uses the revision.
+        // The revision is not used.
         if there { Ok(Committed::Done(0)) } else { Err(Error::Unavailable { doing: "write", why }) }
     }
 
@@ -216,7 +217,7 @@ impl Committer {
         }
     }
 
-    /// After a conflict: skips ids that others used, and answers requests whose `absent` key exists.
+    /// After a conflict: skips ids that other controllers used, and answers requests whose `absent` key exists.
     async fn resolve_conflict(
         &self,
         batch: Vec<PendingWrite>,
@@ -247,7 +248,7 @@ impl Committer {
     }
 }
 
-/// Of requests that create the same key, the first one gets it.
+/// Keeps only the first of several requests that create the same key.
 fn drop_duplicates(batch: Vec<PendingWrite>) -> Vec<PendingWrite> {
     let mut keys = HashSet::new();
     let mut rest = Vec::with_capacity(batch.len());

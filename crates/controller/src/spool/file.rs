@@ -1,7 +1,7 @@
-//! A job's file: a head of fixed size, the record, then each return as it comes.
+//! A job's file: a head of fixed size, the record, then each return as it arrives.
 //!
-//! The head holds the state and the process, and is overwritten at the end. The record and the returns follow, each with
-//! its length; an incomplete one at the end of the file is ignored.
+//! The head contains the state and the process, and is overwritten at the end. The record and the returns follow, each
+//! with its length; an incomplete one at the end of the file is ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ const HEAD: usize = 32;
 /// The largest record; a file with a larger length is not valid.
 const LARGEST: usize = 256 << 20;
 
-/// What to read of it.
+/// How much of a file to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Job,
@@ -43,7 +43,7 @@ impl JobFile {
         largest_return: usize,
     ) -> io::Result<JobFile> {
         let mut options = OpenOptions::new();
-        // O_EXCL follows no link either.
+        // O_EXCL doesn't follow links either.
         options.write(true).create_new(true).mode(0o600);
         let mut micros = job.started;
         let mut file = loop {
@@ -83,7 +83,7 @@ impl JobFile {
     }
 }
 
-/// The record with its state as of now; `None` if it is not there or not whole.
+/// Reads a file: the record with its current state. `None` if the file does not exist or is incomplete.
 pub fn read(path: &Path, part: Part) -> io::Result<Option<(JobRecord, Vec<ReturnRecord>, Process)>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -108,7 +108,7 @@ pub fn read(path: &Path, part: Part) -> io::Result<Option<(JobRecord, Vec<Return
     Ok(Some((job, returns, process)))
 }
 
-/// Magic, end, start of the process, its number, state.
+/// Magic, end time, start time and id of the process, state.
 fn head(job: &JobRecord, process: Process) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(MAGIC);
@@ -131,7 +131,7 @@ fn parse(head: &[u8; HEAD]) -> Option<(JobState, u64, Process)> {
 
 fn framed<T: minicbor::Encode<()>>(record: &T) -> Vec<u8> {
     let mut bytes = vec![0; 4];
-    // Into memory nothing can fail.
+    // Writing to memory can't fail.
     let _ = minicbor::encode(record, &mut bytes);
     let length = (bytes.len() - 4) as u32;
     bytes[..4].copy_from_slice(&length.to_be_bytes());
@@ -147,7 +147,7 @@ fn next<T: for<'b> minicbor::Decode<'b, ()>>(file: &mut impl Read) -> io::Result
     if length > LARGEST {
         return Ok(None);
     }
-    // Grows as it is read: a wrong length must not allocate memory.
+    // Grows with the data: a wrong length must not allocate memory.
     let mut bytes = Vec::new();
     file.take(length as u64).read_to_end(&mut bytes)?;
     Ok((bytes.len() == length).then(|| minicbor::decode(&bytes).ok()).flatten())

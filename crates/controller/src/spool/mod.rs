@@ -1,7 +1,7 @@
 //! [`Spool`]: the records of jobs that ran without a daemon, a file for each job, until a daemon imports them.
 //!
-//! To record a job costs a few system calls: nothing is locked and nothing is synced, so commands never wait for each
-//! other. If a command dies, its results so far stay, and its job counts as lost.
+//! Recording a job costs a few system calls: nothing is locked and nothing is synced, so commands never wait for each
+//! other. If a command dies, the results so far stay, and its job counts as lost.
 
 mod file;
 mod process;
@@ -27,11 +27,11 @@ pub struct Spool {
     pub directory: PathBuf,
     /// The owner of the directory.
     pub uid: u32,
-    /// Older jobs are removed; with 0 none are, as in Salt.
+    /// Older jobs are removed; 0 keeps all, as in Salt.
     pub keep_seconds: u64,
     /// The number of jobs to keep; the oldest are removed first.
     pub most: usize,
-    /// A return larger than this is cut, and says so.
+    /// A larger return is truncated, and its record says so.
     pub largest_return: usize,
 }
 
@@ -49,13 +49,14 @@ impl Spool {
         Spool { directory, uid, keep_seconds: 86_400, most: 1000, largest_return: 1 << 20 }
     }
 
-    /// Creates a job's record. If its id is taken, the job gets the next free one with `may_rename`, else it is an error.
+    /// Creates a job's record. If its id is taken, the job gets the next free one with `may_rename`, otherwise this
+    /// fails.
     pub fn begin(&self, job: JobRecord, may_rename: bool) -> io::Result<JobFile> {
         private_directory(&self.directory, self.uid)?;
         JobFile::create(&self.directory, job, may_rename, self.largest_return)
     }
 
-    /// The jobs that fit, the newest first.
+    /// The matching jobs, the newest first.
     pub fn jobs(&self, filter: &JobFilter) -> io::Result<Vec<JobRecord>> {
         let mut found = Vec::new();
         for id in self.ids()?.into_iter().rev() {
@@ -92,7 +93,7 @@ impl Spool {
             if place >= too_many && id >= oldest {
                 break;
             }
-            // Running jobs stay, however old they are.
+            // Running jobs stay, no matter how old.
             if self.read(id, Part::Job)?.is_none_or(|spooled| spooled.process.is_none()) {
                 fs::remove_file(self.path(id))?;
             }
@@ -100,7 +101,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Moves all jobs that have ended to a ledger; the number of them.
+    /// Moves all jobs that have ended to a ledger. Returns their number.
     pub async fn import(&self, ledger: &Ledger) -> io::Result<usize> {
         let mut count = 0;
         for id in self.ids()? {
@@ -116,7 +117,7 @@ impl Spool {
         Ok(count)
     }
 
-    /// The oldest first.
+    /// The ids of all jobs, the oldest first.
     fn ids(&self) -> io::Result<Vec<JobId>> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
@@ -134,7 +135,7 @@ impl Spool {
         self.directory.join(id.as_str())
     }
 
-    /// `None` if it is not there, or no whole record of a job.
+    /// Reads a job; `None` if there is no complete record of it.
     fn read(&self, id: JobId, part: Part) -> io::Result<Option<Spooled>> {
         let Some((mut job, returns, process)) = file::read(&self.path(id), part)? else { return Ok(None) };
         if job.state.ended() {
@@ -143,7 +144,7 @@ impl Spool {
         if process.is_alive() {
             return Ok(Some(Spooled { job, returns, process: Some(process) }));
         }
-        // It may have ended between the two reads.
+        // The job may have ended since the first read.
         let Some((again, returns, _)) = file::read(&self.path(id), part)? else { return Ok(None) };
         job = again;
         if !job.state.ended() {
@@ -190,7 +191,7 @@ pub fn private_directory(path: &Path, uid: u32) -> io::Result<()> {
     verify(path, uid)
 }
 
-/// Each missing directory above it is made for its owner alone as well.
+/// Creates the missing parent directories too, each private to its owner.
 fn make(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -1,11 +1,11 @@
-//! [`Process`]: the process that runs a job. Its start time tells it from a later one with the same id.
+//! [`Process`]: the process that runs a job. Its start time distinguishes it from a later one with the same id.
 
 use std::fs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     pub id: u32,
-    /// When it started, in the kernel's own unit.
+    /// When it started, in clock ticks since boot.
     pub start: u64,
 }
 
@@ -23,7 +23,7 @@ impl Process {
 /// `None` if there is no such process, or only a zombie.
 fn start(id: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name is in parentheses, and may have any of them inside.
+    // The name is in parentheses and may contain parentheses itself.
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;

@@ -1,6 +1,6 @@
 //! [`SpoolRecords`]: the records of the jobs that this process runs, in the spool.
 //!
-//! A record that can't be written never ends a job: the results are printed all the same.
+//! A failed write never ends a job: the results are still printed.
 
 use std::collections::HashMap;
 use std::io;
@@ -33,7 +33,7 @@ impl SpoolRecords {
         SpoolRecords { spool, now, owner, files: Mutex::default() }
     }
 
-    /// Records that nobody waits for a job any more: this process ends before the job does.
+    /// Marks a job as cancelled because this process ends before it.
     pub fn abandon(&self, job: JobId) {
         if let Some(file) = self.files().remove(&job) {
             let _ = file.end(JobState::Cancelled, (self.now)());
@@ -57,7 +57,7 @@ impl JobRecords for SpoolRecords {
             Err(error) if chosen.is_some() && error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(_) => return Ok(Some(job)),
         };
-        // One job in 32 removes old records: a few too many do no harm.
+        // Every 32nd job on average removes old records: keeping a few too many does no harm.
         if started.is_multiple_of(32) {
             let _ = spool.prune(started);
         }

@@ -1,4 +1,4 @@
-//! Jobs of commands without a daemon, kept and taken over.
+//! Tests of jobs that ran without a daemon: kept, listed and imported.
 
 use rocksalt_backends::store;
 use rocksalt_core::{Map, Return, Value};
@@ -94,7 +94,7 @@ fn a_job_whose_process_died_is_lost() {
     let path = spool.path(entry.job.id);
     drop(entry);
     let mut bytes = fs::read(&path).expect("it is there");
-    // Another process with the same number.
+    // Another process with the same id.
     bytes[23] ^= 1;
     fs::write(&path, bytes).expect("written");
     let mut seen = spool.job(JobId::at(1000)).expect("read").expect("it is there");

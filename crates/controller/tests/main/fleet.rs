@@ -1,4 +1,4 @@
-//! [`Fleet`]: targets that are played, with links that can break and agents that can die.
+//! [`Fleet`]: simulated targets, with links that can break and agents that can die.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,17 +37,17 @@ pub struct Fleet {
 
 pub struct Target {
     up: bool,
-    /// Another one with each break of the links.
+    /// Changes whenever the links break.
     links: watch::Sender<u64>,
-    /// Another one with each death of the agent.
+    /// Changes whenever the agent dies.
     agent: watch::Sender<u64>,
     released: Arc<Semaphore>,
     notes: HashMap<JobId, Noted>,
-    /// What was begun here.
+    /// The jobs that were begun here.
     pub begun: Vec<JobId>,
     /// The arguments of each call that was begun here.
     pub kwargs: Vec<Map>,
-    /// Runs of states at this moment, and at most.
+    /// The current number of runs of states, and the maximum.
     applying: usize,
     pub overlapped: usize,
 }
@@ -57,7 +57,7 @@ enum Noted {
     Running,
     Died,
     Done(Return),
-    /// Somebody was told that it never began.
+    /// The controller was told that the call never began.
     Never,
 }
 
@@ -86,7 +86,7 @@ impl Fleet {
         act(self.targets().get_mut(id).expect("a target"))
     }
 
-    /// Lets so many calls of a target end.
+    /// Lets this many calls of a target end.
     pub fn release(&self, id: &str, count: usize) {
         self.on(id, |target| target.released.add_permits(count));
     }
@@ -99,7 +99,7 @@ impl Fleet {
         self.on(id, |target| target.up = up);
     }
 
-    /// As by `kill -9`.
+    /// Ends the agent as `kill -9` does.
     pub fn kill_agent(&self, id: &str) {
         self.on(id, |target| {
             target.agent.send_modify(|number| *number += 1);
@@ -110,7 +110,7 @@ impl Fleet {
         });
     }
 
-    /// How many results are kept there.
+    /// The number of kept results on a target.
     pub fn kept(&self, id: &str) -> usize {
         self.on(id, |target| target.notes.values().filter(|note| !matches!(note, Noted::Never)).count())
     }
@@ -119,7 +119,7 @@ impl Fleet {
         self.controller_of(&Alive::default())
     }
 
-    /// One that can die.
+    /// A controller that can die.
     pub fn controller_of(self: &Arc<Fleet>, alive: &Alive) -> Arc<Controller> {
         let links: Arc<dyn Links> = Arc::new(Playing(Arc::clone(self), alive.clone()));
         let mut ids: Vec<String> = self.targets().keys().cloned().collect();
@@ -194,7 +194,7 @@ impl Fleet {
         Return { value: map.into(), retcode: 0, problem: None }
     }
 
-    /// The other end of a port.
+    /// The agent's end of a channel.
     async fn serve(
         self: Arc<Fleet>,
         id: String,
@@ -267,7 +267,7 @@ impl Fleet {
                 _ = links.changed() => break,
             }
         }
-        // Without a link; what is kept goes on.
+        // Continues without a link, for kept calls.
         drop(answers);
         if let Some(life) = life {
             if !call.keep {
@@ -278,7 +278,7 @@ impl Fleet {
     }
 }
 
-/// Whether a controller lives: one that was killed does nothing any more, however its tasks end.
+/// Whether a controller lives. A killed one has no effects any more, however its tasks end.
 #[derive(Clone)]
 pub struct Alive(Arc<AtomicBool>);
 
@@ -304,7 +304,7 @@ impl Alive {
     }
 }
 
-/// A store as one controller sees it.
+/// The store as one controller sees it.
 pub struct Seen(pub Arc<dyn Store>, pub Alive);
 
 #[async_trait]
@@ -322,7 +322,7 @@ impl Store for Seen {
     async fn commit(&self, transaction: Transaction) -> Result<Committed, store::Error> {
         self.1.or_never().await;
         let committed = self.0.commit(transaction).await;
-        // It may die before it hears of it.
+        // The controller may die before it learns the result.
         self.1.or_never().await;
         committed
     }
@@ -413,7 +413,7 @@ pub fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_micros() as u64)
 }
 
-/// A controller's part that keeps jobs.
+/// A job service whose targets keep results.
 pub async fn keeper(store: &Arc<dyn Store>, recall: Duration) -> Arc<JobService> {
     let ledger = Ledger::open(Arc::clone(store), Settings::new(now, "me")).await.expect("a ledger");
     Arc::new(JobService::with(Arc::new(ledger), jobs::Settings { recall: Some(recall) }))
@@ -423,7 +423,7 @@ pub fn run(function: &str, target: &str) -> RunRequest {
     RunRequest { function: function.into(), target: target.into(), target_kind: "list".into(), ..RunRequest::default() }
 }
 
-/// Until something holds; not for ever.
+/// Waits until a condition holds, with a time limit.
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2000 {
         if holds() {

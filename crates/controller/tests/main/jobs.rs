@@ -1,4 +1,4 @@
-//! Jobs on targets: their line, their end, their cancel, links that break.
+//! Jobs on targets: queues, ends, cancels, broken links.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +74,7 @@ async fn a_job_costs_two_commits_and_says_all_events_in_order() {
         assert_eq!(event.event.tag.replace(job.id.as_str(), "JID"), expected);
         assert!(event.event.data.get("_stamp").is_some_and(|stamp| stamp.as_str().is_some_and(|s| s.contains('T'))));
     }
-    // Many at once share them.
+    // Concurrent requests share commits.
     let before = revision().await;
     let mut all = tokio::task::JoinSet::new();
     let controller = stage.fleet.controller();
@@ -100,7 +100,7 @@ async fn two_runs_of_states_never_overlap() {
     let stage = Stage::new(&["a", "b"]).await;
     let first = stage.start(run("state.apply", "a")).await;
     until("it runs", || stage.fleet.on("a", |target| target.begun.len() == 1)).await;
-    // Refused where it is taken; the other target is free.
+    // Refused on the target that is taken; the other one is free.
     let second = stage.start(run("state.apply", "a,b")).await;
     stage.fleet.release("b", 1);
     let (_, returns) = stage.end(second.id).await;
@@ -108,7 +108,7 @@ async fn two_runs_of_states_never_overlap() {
     assert_eq!(refused.problem.as_ref().map(|problem| problem.kind), Some(ProblemKind::Refused));
     assert!(refused.value.to_string().contains(first.id.as_str()), "it names who has it: {refused:?}");
     assert_eq!(values(&returns)[1], "state.apply on b".into());
-    // In line: by either way to say it, in order, and seen to be queued.
+    // Queued: with either option, in order, and visible as queued.
     let third = stage.start(queued("state.apply", "a")).await;
     let mut fourth = run("state.apply", "a");
     fourth.kwargs.insert("queue", true);
@@ -180,7 +180,7 @@ async fn an_agent_that_dies_loses_its_job_and_it_is_not_repeated() {
     assert_eq!(state, JobState::Lost);
     assert!(matches!(&returns[0].outcome, TargetOutcome::Lost(why) if why.contains("it began there")), "{returns:?}");
     assert_eq!(stage.fleet.on("a", |target| target.begun.len()), 1);
-    // A function that only looks is not asked for again.
+    // Functions that only read are not asked for again.
     let job = stage.start(run("test.sleep", "a")).await;
     until("it runs", || stage.fleet.on("a", |target| target.begun.len() == 2)).await;
     stage.fleet.break_links("a");

@@ -1,4 +1,4 @@
-//! The ledger on a store: nothing is lost, nothing comes twice, whoever is slow.
+//! The ledger on a store: no event is lost or duplicated, even for a slow follower.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ async fn whoever_follows_hears_all_in_order_and_once() {
                     Heard::Event(event) => assert_eq!(event.id, expected),
                     Heard::Gap { first } => panic!("a gap before {first}"),
                 }
-                // Slow enough to fall out of what is in memory.
+                // Slow enough that its next event is no longer in memory.
                 if slow && expected == 3 {
                     tokio::time::sleep(Duration::from_millis(300)).await;
                 }

@@ -58,7 +58,7 @@ async fn start(
     Ok((jobs.start_selected(&controller, request, selected, options).await?, updates))
 }
 
-/// What is heard until the job has ended, and its record then.
+/// The updates until the job has ended, and its record then.
 async fn until_ended(mut updates: Updates) -> (Vec<String>, JobRecord) {
     let mut heard = Vec::new();
     let listening = async {
@@ -139,7 +139,7 @@ async fn a_queued_run_says_so_to_the_target_whose_lock_decides() {
         // Only runs of states take the argument.
         (with(queue, run("cmd.run", "a")), None),
     ] {
-        // Each is a command of its own.
+        // Each job belongs to a command of its own.
         let (job, updates) = start(&command(None), &fleet, request).await.expect("started");
         until("it runs", || fleet.on("a", |target| target.begun.contains(&job.id))).await;
         fleet.release("a", 1);
@@ -169,7 +169,7 @@ async fn commands_record_at_the_same_time_without_waiting_for_each_other() {
     ids.dedup();
     assert_eq!(ids.len(), 50, "each has an id of its own");
     assert_eq!(scratch.spool().jobs(&JobFilter::default()).expect("read").len(), 50);
-    // An id that somebody chose is had once.
+    // A chosen id can be used only once.
     let chosen = || RunRequest { job: Some(JobId::at(1_769_851_800_123_456)), ..run("test.ping", "a") };
     start(&command(Some(scratch.spool())), &fleet, chosen()).await.expect("it is free");
     let again = start(&command(Some(scratch.spool())), &fleet, chosen()).await.err();
@@ -186,14 +186,14 @@ async fn a_call_ends_with_its_command_and_is_cancelled_by_it() {
     let (heard, ended) = until_ended(updates).await;
     assert_eq!((ended.state, heard.last().map(String::as_str)), (JobState::Cancelled, Some("done a false")));
     assert_eq!(fleet.kept("a"), 0, "the target keeps no result");
-    // A broken link is an outcome: nobody asks later.
+    // A broken link is an outcome: nobody asks for the result later.
     let (job, updates) = start(&jobs, &fleet, run("cmd.run", "a")).await.expect("started");
     until("it runs", || fleet.on("a", |target| target.begun.contains(&job.id))).await;
     fleet.break_links("a");
     assert_eq!(until_ended(updates).await.1.state, JobState::Done);
     let spooled = scratch.spool().job(job.id).expect("read").expect("recorded");
     assert!(matches!(spooled.returns[0].outcome, TargetOutcome::Unreached { .. }), "{spooled:?}");
-    // Whoever leaves at once says so in the record.
+    // A command that leaves early says so in the record.
     let (job, _updates) = start(&jobs, &fleet, run("cmd.run", "a")).await.expect("started");
     jobs.records.abandon(job.id);
     let spooled = scratch.spool().job(job.id).expect("read").expect("recorded");

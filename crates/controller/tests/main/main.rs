@@ -1,4 +1,4 @@
-//! Jobs from their record to their end, on a store in memory and targets that are played.
+//! Jobs from their record to their end, on a store in memory and simulated targets.
 
 mod fleet;
 mod jobs;

@@ -1,4 +1,4 @@
-//! The controller dies at any moment: every job ends, nothing that was acknowledged is lost, nothing runs twice.
+//! The controller dies at any moment: every job ends, no acknowledged result is lost, nothing runs twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,7 @@ impl Daemon {
         Daemon { jobs: starting.await.expect("it starts"), runtime, fleet: Arc::clone(fleet), alive }
     }
 
-    /// Starts a job, and notes what it returned once somebody was told so.
+    /// Starts a job, and notes its returns once they were reported.
     fn submit(&self, run: RunRequest, told: &Arc<Mutex<HashMap<JobId, Vec<ReturnRecord>>>>) {
         let (jobs, told, alive) = (Arc::clone(&self.jobs), Arc::clone(told), self.alive.clone());
         let controller = self.fleet.controller_of(&alive);
@@ -46,7 +46,7 @@ impl Daemon {
             let Ok(Some(job)) = jobs.start(&controller, run, "ann", None).await else { return };
             let tell = |returns: Vec<ReturnRecord>| {
                 let mut told = told.lock().expect("no panic");
-                // Whom a dead one tells something does not hear it.
+                // The report of a dead controller doesn't count.
                 if alive.is() {
                     told.insert(job.id, returns);
                 }
@@ -120,7 +120,7 @@ async fn whenever_it_dies_jobs_end_once() {
     daemon.kill();
 }
 
-/// The same numbers for the same seed.
+/// A generator that yields the same numbers for the same seed.
 struct Random(u64);
 
 impl Random {

@@ -30,7 +30,7 @@ impl FunctionKind {
     }
 }
 
-/// Records the steps of a decision, if anybody wants to read them.
+/// Records the steps of a decision if they are requested.
 pub struct DecisionTrace<'a>(Option<&'a mut Vec<String>>);
 
 impl<'a> DecisionTrace<'a> {
@@ -192,7 +192,7 @@ pub fn check_controller_function(
     false
 }
 
-/// Patterns are for names: anything else matches no pattern, however wide.
+/// Whether a function's name is plain: any other text matches no pattern, however wide.
 fn is_name(function: &str) -> bool {
     !function.is_empty() && function.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'))
 }
@@ -230,7 +230,7 @@ fn target_of(run: &RunRequest) -> Result<TargetSelector, Refusal> {
 async fn select_ids(controller: &Arc<Controller>, target: TargetSelector) -> Result<BTreeSet<String>, Refusal> {
     let selection =
         controller.select(&target).await.map_err(|error| Refusal::new(RefusalKind::Invalid, error.to_string()))?;
-    // Targets whose grains are unknown are not selected: what can't be checked is not inside.
+    // Targets whose grains are unknown are not selected, because they can't be checked.
     Ok(selection.entries.into_iter().map(|entry| entry.id).collect())
 }
 

@@ -26,7 +26,7 @@ pub use explain::Explanation;
 use grammar::{AuthEntry, Principal, RuleParser};
 use rule::CallView;
 
-/// What a caller may do.
+/// The rights of a caller.
 #[derive(Clone, Debug, Default)]
 pub enum Rights {
     /// Everything: the daemon's user and root on the unix socket.

@@ -22,7 +22,7 @@ pub struct FunctionRule {
     pub arguments: Option<Vec<ArgumentRule>>,
 }
 
-/// ArgumentRule that must be present and match; others are not checked.
+/// Arguments that must be present and match; others are not checked.
 #[derive(Clone, Debug, Default)]
 pub struct ArgumentRule {
     pub args: Vec<Option<NamePattern>>,

@@ -10,18 +10,18 @@ use rocksalt_core::{JobId, Value, json};
 pub enum RequestResult {
     /// The job is recorded, and runs.
     Started(Box<JobRecord>),
-    /// No target matches.
+    /// No target was selected.
     Nobody,
     Job {
         job: Box<JobRecord>,
         returns: Vec<ReturnRecord>,
     },
-    /// Gives the updates until the job has ended.
+    /// Yields the updates until the job has ended.
     Watching(Box<JobWatcher>),
     Jobs(Vec<Arc<JobRecord>>),
     /// The result of a runner or wheel function.
     ControllerResult(ControllerResult),
-    /// Gives events without end; only those whose tags match one of the patterns (all without any).
+    /// Yields events without end; only those whose tags match one of the patterns (all without any).
     Events {
         follower: Box<Follower>,
         tags: Vec<String>,
@@ -38,12 +38,12 @@ pub struct ControllerResult {
     /// `salt/run/<jid>` or `salt/wheel/<jid>`.
     pub tag: String,
     pub job: JobId,
-    /// With its kind: `runner.jobs.active`.
+    /// The name with its kind: `runner.jobs.active`.
     pub function: String,
     pub user: String,
-    /// As Salt's events have it.
+    /// In the form of Salt's events.
     pub arguments: Value,
-    /// `None`: it runs in the background, and the event `<tag>/ret` has the result.
+    /// `None` if it runs in the background: then the event `<tag>/ret` has the result.
     pub result: Option<FunctionResult>,
     pub success: bool,
     /// Microseconds since 1970.
@@ -51,13 +51,13 @@ pub struct ControllerResult {
 }
 
 impl ControllerResult {
-    /// The result; null while there is none.
+    /// The result; null if there is none yet.
     pub fn into_value(self) -> Value {
         self.result.map(FunctionResult::into_value).unwrap_or_default()
     }
 }
 
-/// A function's result: a value, or JSON text that was serialized before.
+/// A function's result: a value, or JSON text that was serialized earlier.
 #[derive(Clone, Debug)]
 pub enum FunctionResult {
     Value(Value),
@@ -68,7 +68,7 @@ impl FunctionResult {
     pub fn into_value(self) -> Value {
         match self {
             FunctionResult::Value(value) => value,
-            // It was serialized by us.
+            // Our own serialization, so it parses.
             FunctionResult::Written(text) => json::parse(&text).unwrap_or_default(),
         }
     }

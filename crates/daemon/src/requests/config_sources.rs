@@ -3,14 +3,14 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The state of a file or directory; `None` if there was none.
+/// The state of a file or directory; `None` if it did not exist.
 type Stamp = Option<(i64, i64, u64, u64)>;
 
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSources(Vec<(PathBuf, Stamp)>);
 
 impl ConfigSources {
-    /// To be called before the files are read, so that a change meanwhile is noticed.
+    /// Call this before reading the files, so that a change meanwhile is noticed.
     pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> ConfigSources {
         ConfigSources(paths.into_iter().map(|path| (path.clone(), stamp(&path))).collect())
     }
@@ -25,7 +25,7 @@ impl ConfigSources {
         self.0.iter().any(|(path, before)| stamp(path) != *before)
     }
 
-    /// The same files as they are now.
+    /// The current state of the same files.
     #[must_use]
     pub fn now(&self) -> ConfigSources {
         ConfigSources::of(self.0.iter().map(|(path, _)| path.clone()))

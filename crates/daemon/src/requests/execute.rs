@@ -1,4 +1,4 @@
-//! Executes a request that is authorised.
+//! Executes an authorised request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rocksalt_core::{Event, JobId, Map, Value};
 use super::{Caller, Loaded, Refusal, RefusalKind, RequestResult, RequestService, targets};
 use crate::access::AccessGrant;
 
-/// The longest tag. The path of a hook becomes part of one.
+/// The longest tag. For a hook it contains the path.
 const LONGEST_HOOK: usize = 512;
 
 impl RequestService {
@@ -83,7 +83,8 @@ fn no_job(id: JobId) -> Refusal {
         .hint("`rocksalt jobs list` shows those that are kept")
 }
 
-/// Users send events under tags of their own, never as a target, a job or the controller (docs/security-rules.md#r4).
+/// Checks that a user's event has a tag of its own, not that of a target, a job or the controller
+/// (docs/security-rules.md#r4).
 fn own(event: Event) -> Result<Event, Refusal> {
     tag(&event.tag)?;
     if job_events::is_reserved(&event.tag) {

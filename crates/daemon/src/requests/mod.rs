@@ -40,27 +40,27 @@ use crate::auth::{self, Auth};
 /// Reads the configuration and the roster, at the start and at each reload.
 pub type Load = dyn Fn() -> BoxFuture<'static, Result<Loaded, String>> + Send + Sync;
 
-/// What else a reload reads.
+/// Rereads other files at a reload.
 pub type ReloadHook = dyn Fn() -> Result<(), String> + Send + Sync;
 
-/// The configuration; a reload replaces it as a whole. A request that began with the old one keeps it.
+/// The configuration; a reload replaces it as a whole. A request that began with the old one continues with it.
 pub struct Loaded {
     pub controller: Arc<Controller>,
     pub access: AccessPolicy,
-    /// Ways to log in; `None` leaves them as they are.
+    /// The authentication settings; `None` leaves them unchanged.
     pub auth: Option<Arc<auth::Settings>>,
     pub api: api::Settings,
     pub presence: presence::Settings,
-    /// The configuration as it was read; it may hold secrets.
+    /// The configuration as it was read; it may contain secrets.
     pub config: Map,
-    /// What ssh knows of targets' keys.
+    /// The host keys of targets that ssh has recorded.
     pub host_keys: Option<Arc<HostKeys>>,
-    /// The files of all this: a change of them causes a reload.
+    /// The files of the above: a change of them causes a reload.
     pub sources: ConfigSources,
 }
 
 impl Loaded {
-    /// With defaults for all the rest.
+    /// Uses defaults for the other fields.
     pub fn new(controller: Arc<Controller>, access: AccessPolicy) -> Loaded {
         Loaded {
             controller,
@@ -86,7 +86,7 @@ impl Loaded {
 pub struct RequestService {
     load: Box<Load>,
     loaded: RwLock<Arc<Loaded>>,
-    /// The files when they were last read, with or without success.
+    /// The state of the files when they were last read, whether or not that succeeded.
     sources: Mutex<ConfigSources>,
     /// One reload at a time.
     reloading: tokio::sync::Mutex<()>,
@@ -111,7 +111,7 @@ impl RequestService {
         Ok(RequestService::with(load, loaded, jobs, auth, audit))
     }
 
-    /// With what was read already.
+    /// Uses a configuration that was read already.
     pub fn with(load: Box<Load>, loaded: Loaded, jobs: Arc<JobService>, auth: Auth, audit: Audit) -> RequestService {
         RequestService {
             load,
@@ -128,7 +128,7 @@ impl RequestService {
         }
     }
 
-    /// Sets what a reload reads first reload_hook: certificates. To be called once.
+    /// Sets the hook that rereads other files at a reload, such as certificates. Call it once.
     pub fn add_reload_hook(&self, read: Box<ReloadHook>) {
         let _ = self.reload_hook.set(read);
     }
@@ -154,7 +154,7 @@ impl RequestService {
     ) -> Result<RequestResult, Refusal> {
         RequestUser::by(&caller.user);
         let (requests, caller) = (Arc::clone(self), caller.clone());
-        // A task of its own: a client that disconnects must not leave a request half done.
+        // Runs in its own task: a disconnecting client must not leave a request half done.
         let work = async move { requests.checked(&caller, request).await };
         let work = tokio::spawn(work.in_current_span());
         work.await
@@ -175,12 +175,12 @@ impl RequestService {
         answer
     }
 
-    /// The returns of a job when it has ended, or when the time is over.
+    /// The returns of a job, once it has ended or the time limit is reached.
     pub async fn wait(&self, job: &JobRecord, limit: Option<Duration>) -> Result<Vec<ReturnRecord>, Refusal> {
         self.jobs.wait(job.id, limit).await.map_err(Refusal::from)
     }
 
-    /// Reloads if the files have changed: a user who edits the roster means the new one, as without a daemon.
+    /// Reloads if the files have changed: as without a daemon, an edited roster applies at once.
     async fn refresh(&self) {
         if !self.sources().changed() {
             return;
@@ -199,14 +199,15 @@ impl RequestService {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads everything again; the old configuration stays if the new one is not valid.
+    /// Rereads everything. If the new configuration is invalid, the old one stays.
     pub async fn reload(&self) -> Result<(), String> {
         let _turn = self.reloading.lock().await;
         self.read_anew().await
     }
 
     async fn read_anew(&self) -> Result<(), String> {
-        // A configuration that is not valid is read again when it has changed, not with each request.
+        // Recorded before reading, so that an invalid configuration is read again only after a change, not with each
+        // request.
         let before = self.sources().now();
         *self.sources() = before;
         let fresh = Arc::new((self.load)().await?);

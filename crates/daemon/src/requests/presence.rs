@@ -1,7 +1,7 @@
 //! [`Presence`]: which targets are reachable, by a regular check with few logins at a time.
 //!
-//! A target with a link needs no check: the link reports when it breaks. To the others a link is opened now and then, a few
-//! at a time; a target that refuses the login is tried seldom, so that it does not lock the account.
+//! A target with a link needs no check: the link reports when it breaks. To the others a link is opened from time to
+//! time; a target that refuses the login is tried rarely, so that the account is not locked.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -21,7 +21,7 @@ use super::RequestService;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The interval of the check; 0 turns it off.
+    /// The interval of the check; 0 disables it.
     pub every: Duration,
     /// Salt's `presence_events`.
     pub events: bool,
@@ -33,7 +33,7 @@ impl Default for Settings {
     }
 }
 
-/// How many logins run at a time for this check.
+/// The limit of concurrent logins for this check.
 const AT_ONCE: usize = 16;
 
 /// The interval of the event with the present targets (Salt's `loop_interval`).
@@ -81,14 +81,14 @@ pub struct Presence {
 #[derive(Default)]
 struct WatchedTarget {
     seen: TargetPresence,
-    /// An attempt runs.
+    /// An attempt is running.
     trying: bool,
     failures: u32,
     /// The earliest time of the next attempt.
     next: Option<Instant>,
 }
 
-/// What a check has changed.
+/// The changes that a check found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     pub new: BTreeSet<String>,
@@ -102,7 +102,7 @@ impl Changed {
     }
 }
 
-/// The attempts of one check, a few at a time. If it is dropped, the rest waits for the next check.
+/// The attempts of one check, a few at a time. If it is dropped, the others wait for the next check.
 #[derive(Default)]
 struct PresenceCheck {
     due: VecDeque<(Trying, RosterEntry, Arc<dyn Links>)>,
@@ -112,7 +112,7 @@ struct PresenceCheck {
 impl PresenceCheck {
     /// Reads the state of the links, and starts with the targets that are due.
     async fn begin(&mut self, presence: &Arc<Presence>, controller: &Arc<Controller>) -> Changed {
-        // Otherwise the pool is being closed.
+        // If this fails, the pool is being closed.
         let Ok(links) = controller.links.list().await else { return Changed::default() };
         let standing = links.into_iter().map(|link| link.target).collect();
         let (changed, due) = presence.compare(controller, &standing);
@@ -126,7 +126,7 @@ impl PresenceCheck {
         changed
     }
 
-    /// What the next attempt that ends has changed; `None` if none runs.
+    /// The changes that the next finished attempt found; `None` if no attempt is running.
     async fn next(&mut self) -> Option<Changed> {
         let ended = self.trying.join_next().await?;
         self.go_on();
@@ -183,7 +183,7 @@ impl Presence {
         changed
     }
 
-    /// Makes all targets due again, after a reload.
+    /// Makes all targets due at once, after a reload.
     pub(super) fn afresh(&self) {
         for target in self.targets().values_mut() {
             (target.failures, target.next) = (0, None);
@@ -199,7 +199,7 @@ impl Presence {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the state of the links: what has changed, and the targets to try.
+    /// Compares with the open links. Returns the changes, and the targets to try.
     fn compare(&self, controller: &Controller, standing: &BTreeSet<String>) -> (Changed, Vec<String>) {
         let now = Instant::now();
         let known: BTreeSet<&str> = controller.roster.entries.iter().map(|entry| entry.id.as_str()).collect();
@@ -218,7 +218,7 @@ impl Presence {
             if standing.contains(id) {
                 target.up(id, &mut changed);
             } else if !target.trying && target.next.is_none_or(|next| next <= now) {
-                // The link broke; only a new one shows whether the target is down.
+                // The link broke, but only a new attempt shows whether the target is down.
                 target.trying = true;
                 due.push(id.to_owned());
             }
@@ -263,9 +263,9 @@ impl WatchedTarget {
     }
 }
 
-/// Longer each time, with a random part.
+/// The pause before the next attempt: longer after each failure, with a random part.
 fn pause(stage: Stage, failures: u32) -> Duration {
-    // These failures last, and each attempt is one more failed login.
+    // These failures rarely resolve themselves, and each attempt is another failed login.
     let unwilling = matches!(stage, Stage::Settings | Stage::HostKey | Stage::Login | Stage::Escalate);
     let first = if unwilling { Duration::from_secs(60) } else { Duration::from_secs(10) };
     let longest = if unwilling { UNWILLING } else { AWAY };

@@ -7,14 +7,14 @@ use rocksalt_controller::jobs;
 pub enum RefusalKind {
     /// The caller is not logged in.
     Unauthenticated,
-    /// The caller has no right to it.
+    /// The caller lacks the right.
     Forbidden,
     NotFound,
-    /// The request is not valid.
+    /// The request is invalid.
     Invalid,
     /// The name is taken.
     Taken,
-    /// Not now: the store or a part of the daemon does not work.
+    /// The store or a part of the daemon does not work at the moment.
     Unavailable,
     Timeout,
 }

@@ -6,12 +6,12 @@ tokio::task_local! {
     static NOW: RequestUser;
 }
 
-/// Set by the request service, which is the first to know the user.
+/// Set by the request service, which authenticates the user first.
 #[derive(Clone, Default)]
 pub struct RequestUser(Arc<OnceLock<String>>);
 
 impl RequestUser {
-    /// Runs `work`; the user of the request in it is set here.
+    /// Runs `work`; the request service sets the user in it.
     pub async fn scope<T>(&self, work: impl Future<Output = T>) -> T {
         NOW.scope(self.clone(), work).await
     }

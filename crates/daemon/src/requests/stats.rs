@@ -1,4 +1,4 @@
-//! [`Stats`]: what the daemon has done so far, in numbers.
+//! [`Stats`]: counters of the daemon since its start.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ pub struct Stats {
     counts: Counts,
 }
 
-/// Each only grows.
+/// The counters, which only increase.
 #[derive(Default)]
 pub struct Counts {
     pub requests: AtomicU64,

@@ -1,4 +1,4 @@
-//! [`TargetInfo`]: what is known of a target without asking it.
+//! [`TargetInfo`]: what the controller knows about a target without contacting it.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub struct TargetInfo {
     pub user: Option<String>,
     pub transport: String,
     pub state: PresenceState,
-    /// Microseconds since 1970: when the state began.
+    /// When the current state began, in microseconds since 1970.
     pub since: Option<u64>,
-    /// Microseconds since 1970: when it was last reached.
+    /// When it was last reached, in microseconds since 1970.
     pub last_seen: Option<u64>,
     /// Why it is down.
     pub why: Option<String>,
@@ -28,7 +28,7 @@ pub struct TargetInfo {
 }
 
 impl TargetInfo {
-    /// As the APIs show it; times in seconds since 1970.
+    /// The value in the form of the APIs, with times in seconds since 1970.
     pub fn value(self) -> Value {
         let seconds = |micros: Option<u64>| micros.map_or(Value::Null, |micros| Value::Float(micros as f64 / 1e6));
         let up = match self.state {

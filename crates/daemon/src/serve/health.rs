@@ -16,7 +16,7 @@ use super::ServerState;
 use crate::api::Peer;
 use crate::requests::{Caller, RequestResult};
 
-/// Time limit of the store.
+/// Time limit for the store's response.
 const STORE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub fn router(shared: Arc<ServerState>) -> Router {

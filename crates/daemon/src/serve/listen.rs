@@ -182,7 +182,7 @@ fn user_name(uid: u32) -> Option<String> {
         .map(|fields| fields[0].to_owned())
 }
 
-/// Most likely out of descriptors: wait until other connections close.
+/// Waits for other connections to close: most likely the process has no descriptors left.
 async fn pause_after_error(error: &std::io::Error) {
     tracing::warn!(%error, "could not accept a connection");
     tokio::time::sleep(Duration::from_millis(100)).await;

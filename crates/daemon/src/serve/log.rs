@@ -1,6 +1,7 @@
 //! Sets up diagnostics: lines on standard error and in a file, as text or as JSON.
 //!
-//! The daemon and all commands use this. What may be written is in docs/diagnostics.md: never a value that may be secret.
+//! The daemon and all commands use this. docs/diagnostics.md defines what may be logged: never a value that may be
+//! secret.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -16,29 +17,30 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub format: LogFormat,
-    /// Of lines on standard error: a level of Salt or of ours, or filters as `info,rocksalt_daemon=debug`; empty: `info`.
+    /// The level of lines on standard error: a level of Salt or of ours, or filters such as
+    /// `info,rocksalt_daemon=debug`; empty: `info`.
     pub level: String,
-    /// Lines go here too.
+    /// An additional file for the lines.
     pub file: Option<PathBuf>,
-    /// Of lines in the file; empty: `warning`, as in Salt.
+    /// The level of lines in the file; empty: `warning`, as in Salt.
     pub file_level: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Text on a terminal, else JSON.
+    /// Text on a terminal, otherwise JSON.
     #[default]
     Auto,
     Text,
     Json,
 }
 
-/// Starts to write lines to standard error. To be called once.
+/// Starts logging to standard error. Call it once.
 pub fn start(settings: &Settings) -> Result<(), String> {
     start_with(settings, || EscapedLines(io::stderr()))
 }
 
-/// As [`start`], with another writer than standard error.
+/// As [`start`], with a writer in place of standard error.
 pub fn start_with<W>(settings: &Settings, console: W) -> Result<(), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -53,7 +55,7 @@ where
     if let Some(path) = &settings.file {
         let file = SharedFile(Arc::new(open(path)?));
         let level = if settings.file_level.is_empty() { "warning" } else { &settings.file_level };
-        // Always text, as in Salt; `log_format` is about standard error.
+        // Always text, as in Salt; `log_format` only applies to standard error.
         let file = layer(true, move || EscapedLines(file.clone()));
         layers.push(file.with_filter(filter("log_level_logfile", level)?).boxed());
     }
@@ -92,7 +94,7 @@ impl Write for SharedFile {
     }
 }
 
-/// Writes each line without characters that a terminal acts on, whoever they come from.
+/// Escapes characters of each line that a terminal interprets, whatever their source.
 pub struct EscapedLines<W>(pub W);
 
 impl<W: Write> Write for EscapedLines<W> {
@@ -109,14 +111,14 @@ impl<W: Write> Write for EscapedLines<W> {
     }
 }
 
-/// Something that a person would be told, if there were one.
+/// Logs a notice that is meant for a person.
 pub fn notice(text: &str) {
     tracing::info!("{text}");
 }
 
-/// The filter of a level, under Salt's names or ours, or of filters as they are written.
+/// Parses a level, under Salt's names or ours, or filters.
 ///
-/// A level is about this program only: libraries may write what they were given, so they get no further than `warn`.
+/// A level applies to this program only: libraries may log secret data, so for them the limit is `warn`.
 fn filter(key: &str, level: &str) -> Result<EnvFilter, String> {
     let ours = match level.to_ascii_lowercase().as_str() {
         "" => Some("info"),
@@ -131,13 +133,13 @@ fn filter(key: &str, level: &str) -> Result<EnvFilter, String> {
     let directives = match ours {
         Some(level @ ("info" | "debug" | "trace")) => format!("warn,rocksalt={level}"),
         Some(level) => level.to_owned(),
-        // A single word would be taken for the name of a module that never writes anything.
+        // Otherwise a misspelt level would be taken for the name of a module that logs nothing.
         None if !level.contains('=') && !level.starts_with("rocksalt") => {
             return Err(format!(
                 "{key}: '{level}' is not a level: quiet, critical, error, warning, info, debug, trace, or MODULE=LEVEL,…"
             ));
         }
-        // Spans name the target and the job of a line, whichever module it is from.
+        // The spans add the target and the job to lines of every module.
         None => format!("{level},rocksalt_span=error"),
     };
     EnvFilter::try_new(directives).map_err(|error| format!("{key}: '{level}' is not a level: {error}"))

@@ -199,7 +199,7 @@ impl Daemon {
         *self.shared.router.write().unwrap_or_else(PoisonError::into_inner) = None;
         let store = Arc::downgrade(self.shared.requests.ledger().store());
         drop(self);
-        // So that a daemon that is started right away can open the store.
+        // Lets a daemon that is started right afterwards open the store.
         let closed = async {
             while store.strong_count() > 0 {
                 tokio::time::sleep(Duration::from_millis(10)).await;

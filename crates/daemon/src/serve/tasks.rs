@@ -1,4 +1,4 @@
-//! What goes on beside the request service: presence, expiry, the links' upkeep, systemd's watchdog.
+//! Background tasks beside the request service: presence, expiry, the upkeep of links, systemd's watchdog.
 
 use std::sync::Arc;
 use std::time::Duration;

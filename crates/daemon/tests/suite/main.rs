@@ -1,4 +1,4 @@
-//! The daemon from outside: logins and rights, Salt's API, and the service itself.
+//! The daemon from outside: authentication and access, Salt's API, and the service itself.
 
 mod rights;
 mod salt_api;

@@ -1,6 +1,7 @@
-//! [`Arguments`]: a struct whose fields are the arguments of a function or a state, and how a call's reach it.
+//! [`Arguments`]: a struct whose fields are the arguments of a function or a state, and how a call's arguments fill
+//! them.
 //!
-//! The attributes of `rocksalt-macros` implement what is here.
+//! The attributes of `rocksalt-macros` implement these traits.
 
 use rocksalt_core::Map;
 pub use rocksalt_core::arguments::{NAMED, bind, usage};
@@ -12,49 +13,49 @@ use super::description::ArgumentDescription;
 
 /// A struct of arguments; `#[function]`, `#[state]` and `#[arguments]` implement it.
 pub trait Arguments: Sized {
-    /// Their names, in the order in which they may be given by position.
+    /// The names, in positional order.
     const NAMES: &'static [&'static str];
 
     fn read(arguments: &mut ArgumentReader) -> Result<Self, FromValueError>;
 
-    /// Adds a description of each.
+    /// Adds a description of each argument.
     #[cfg(feature = "docs")]
     fn describe(into: &mut Vec<ArgumentDescription>);
 }
 
-/// What `#[function]` says.
+/// The parameters of `#[function]`.
 pub trait FunctionAttributes {
     const NAME: &'static str;
     const ALIASES: &'static [&'static str];
-    /// The argument that takes all further positional ones as a list. Those after it go by name only.
+    /// The argument that takes all further positional ones as a list. Those after it can only be given by name.
     const REST: &'static str;
     const NATURE: Nature;
     #[cfg(feature = "docs")]
     const DOC: &'static str;
 }
 
-/// What `#[state]` says.
+/// The parameters of `#[state]`.
 pub trait StateAttributes {
     const NAME: &'static str;
-    /// The arguments that must be given, besides `name`, which there always is.
+    /// The required arguments, besides `name`, which always exists.
     const REQUIRED: &'static [&'static str];
-    /// Whether a `watch` on something that changed makes it act (`State::watched`).
+    /// Whether the state acts if a watched state has changed (`State::watched`).
     const WATCHES: bool;
-    /// Whether an argument that it does not have is an error, as where Salt's function has no `**kwargs`; else it is
-    /// only warned of.
+    /// Whether an unknown argument is an error, as for Salt functions without `**kwargs`; otherwise it causes a
+    /// warning.
     const STRICT: bool;
-    /// Whether Salt can merge several of its module's states into one.
+    /// Whether Salt can merge several states of this module into one.
     const AGGREGATES: bool;
     #[cfg(feature = "docs")]
     const DOC: &'static str;
 }
 
-/// Reads a struct of arguments.
+/// Parses a struct of arguments.
 pub fn read<A: Arguments>(arguments: Map) -> Result<A, FromValueError> {
     A::read(&mut ArgumentReader::new(arguments))
 }
 
-/// How many names several lists have together.
+/// The total number of names in several lists.
 pub const fn count(lists: &[&[&str]]) -> usize {
     let (mut total, mut at) = (0, 0);
     while at < lists.len() {
@@ -64,7 +65,7 @@ pub const fn count(lists: &[&[&str]]) -> usize {
     total
 }
 
-/// The names of several lists as one.
+/// Concatenates several lists of names.
 pub const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
     let mut all = [""; N];
     let (mut list, mut next) = (0, 0);

@@ -1,4 +1,4 @@
-//! [`State`]: the contract of a state, in which looking and changing are two things.
+//! [`State`]: the contract of a state, which separates looking from changing.
 
 use rocksalt_core::value::FromValueError;
 use rocksalt_core::{Map, nearest};
@@ -13,57 +13,58 @@ use super::{Thing, Touches};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// How something shall be, with the arguments that users write below it.
+/// A desired state, with the arguments that users write below it.
 ///
-/// `#[state("noun.adjective")]` stands over the struct of its arguments and says the rest. What all
-/// states take (`require`, `unless`, `retry` …) never arrives here.
+/// `#[state("noun.adjective")]` on the struct of its arguments defines the rest. Arguments that all states have
+/// (`require`, `unless`, `retry` …) never arrive here.
 pub trait State: Arguments + StateAttributes {
-    /// How several steps of it become one, if they can.
+    /// How to merge several steps of this state, if possible.
     const JOIN: Option<&'static StepJoin> = None;
 
-    /// Looks, and decides. There is no way to change anything here: a dry run ends with it.
+    /// Looks at the machine and decides. It can't change anything: a dry run ends with this.
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision>;
 
-    /// Carries out the plan, and says what was changed. A state needs its own only if actions alone can't do it.
+    /// Carries out the plan, and reports the changes. A state only needs its own implementation if actions don't
+    /// suffice.
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         plan.carry_out(machine)
     }
 
-    /// The plan when something that it watches has changed (Salt's `mod_watch`).
+    /// Makes the plan if a watched state has changed (Salt's `mod_watch`).
     fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         self.plan(machine, step)
     }
 
-    /// What it reads and writes, so that steps that have nothing to do with each other may overlap.
+    /// What the state reads and writes, so that independent steps may overlap.
     fn touches(&self) -> Touches {
         Touches::everything()
     }
 }
 
-/// How steps of one state are done as one: forty packages in one transaction.
+/// How to merge steps of one state: forty packages in one transaction.
 ///
-/// On bare arguments, so that it costs the agent nothing for the states that have none.
+/// It works on untyped arguments, so that it costs nothing for states without it.
 pub struct StepJoin {
-    /// Steps with the same key can be done together; `None`: this one can't.
+    /// Steps with the same key can be merged; `None`: this one can't.
     pub key: fn(&Map) -> Option<String>,
-    /// The arguments of the one step that does the work of all, the first of them foremost; `None`
-    /// if they can't be joined after all.
+    /// The arguments of the one step that does the work of all; the first one determines the rest. `None` if they can't
+    /// be merged after all.
     pub join: fn(&[&Map]) -> Option<Map>,
-    /// What of the whole's verdict is that of one of them, as if it had run by itself; `true` for a
-    /// dry run. Asked only if the whole succeeded; if it failed, each step runs by itself.
+    /// The verdict of one step as if it had run alone, from the verdict of the merged one; `true` for a dry run. Only
+    /// called if the merged step succeeded; if it failed, each step runs alone.
     pub part: fn(&Map, &Verdict, bool) -> Verdict,
 }
 
-/// What looking has shown.
+/// The result of looking.
 pub enum Decision<P = Plan> {
-    /// There is nothing to do, or nothing can be done: this is the result in every mode.
+    /// There is nothing to do, or nothing can be done: this is the verdict in every mode.
     Settled(Verdict),
-    /// The plan, and what a dry run reports of it.
+    /// The plan, and the verdict of a dry run.
     Change(P, Verdict),
 }
 
 impl Decision {
-    /// A change by a state's own `apply`, which gets this data.
+    /// A change by the state's own `apply`, which gets this data.
     pub fn own<T: Serialize>(data: &T, would: Verdict) -> Result<Decision> {
         Ok(Decision::Change(Plan::own(data)?, would))
     }
@@ -79,7 +80,7 @@ impl<P> Decision<P> {
 }
 
 impl<P: Serialize> Decision<P> {
-    /// With the data in a plan, for a state's own `apply`.
+    /// Moves the data into a plan, for the state's own `apply`.
     pub fn into_plan(self) -> Result<Decision> {
         Ok(match self {
             Decision::Settled(verdict) => Decision::Settled(verdict),
@@ -94,16 +95,16 @@ pub struct Step<'a> {
     pub name: &'a str,
     pub sls: &'a str,
     pub saltenv: &'a str,
-    /// The step as `state show-low` prints it, with what all states take.
+    /// The step as `state show-low` prints it, with the arguments that all states have.
     pub low: &'a Map,
     /// A dry run: only [`State::plan`] is called.
     pub test: bool,
 }
 
-/// A state in the list.
+/// A state in the catalog.
 pub struct StateEntry {
     pub name: &'static str,
-    /// The names of its arguments in their order.
+    /// The names of its arguments, in order.
     pub arguments: &'static [&'static str],
     pub required: &'static [&'static str],
     pub watches: bool,
@@ -117,7 +118,7 @@ pub struct StateEntry {
     pub description: fn() -> FunctionDescription,
 }
 
-/// A state with its arguments, whichever it is.
+/// A state with its arguments, independent of its type.
 trait DynState {
     fn decide(&self, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision>;
     fn carry_out(&self, plan: Plan, machine: &dyn System, step: &Step<'_>) -> Result<Verdict>;
@@ -138,7 +139,7 @@ impl<S: State> DynState for S {
     }
 }
 
-/// The list entry of a state.
+/// The catalog entry of a state.
 pub const fn state<S: State + 'static>() -> StateEntry {
     StateEntry {
         name: S::NAME,
@@ -154,15 +155,15 @@ pub const fn state<S: State + 'static>() -> StateEntry {
     }
 }
 
-/// Arguments as a state takes them.
+/// A state with its arguments.
 pub struct Bound {
     arguments: Map,
-    /// Those that nobody takes, with the nearest right spelling. Salt ignores most of them silently.
+    /// A warning for each unknown argument, with the nearest known spelling. Salt silently ignores most of them.
     pub strange: Vec<String>,
 }
 
 impl StateEntry {
-    /// Sorts a step's own arguments (`name` among them) into the state's fields.
+    /// Assigns a step's own arguments, including `name`, to the state's fields.
     pub fn bind(&self, given: Map) -> Bound {
         let fields = self.arguments;
         let takes_named = fields.contains(&NAMED);
@@ -187,7 +188,7 @@ impl StateEntry {
         Bound { arguments, strange }
     }
 
-    /// Brings the machine into this state, or (in a dry run) only says what that would mean.
+    /// Applies the state, or in a dry run only reports what would change.
     ///
     /// `watched`: something that it watches has changed.
     pub fn call(&self, bound: Bound, machine: &dyn System, step: &Step<'_>, watched: bool) -> Result<Verdict> {
@@ -199,7 +200,7 @@ impl StateEntry {
         }
     }
 
-    /// Looks, and decides: the plan can be kept, and carried out later by [`StateEntry::apply`].
+    /// Looks and decides: the plan can be stored, and carried out later by [`StateEntry::apply`].
     pub fn plan(&self, bound: Bound, machine: &dyn Probe, step: &Step<'_>, watched: bool) -> Result<Decision> {
         self.read(bound)?.decide(machine, step, watched)
     }
@@ -221,13 +222,13 @@ impl StateEntry {
         touches
     }
 
-    /// Why the state can't take these arguments, if it can't.
+    /// Why the state can't accept these arguments; `None` if it can.
     pub fn misfit(&self, bound: Bound) -> Option<String> {
         (self.read)(bound.arguments).err().map(|error| error.to_string())
     }
 }
 
-/// Whoever a step works for or gives things to must be there before it, whatever the state.
+/// Users and groups in the arguments must exist before the step, whatever the state.
 fn owners(arguments: &Map) -> Vec<Thing> {
     let named = [("user", Thing::User as fn(String) -> Thing), ("runas", Thing::User), ("group", Thing::Group)];
     let named = named.into_iter().filter_map(|(key, thing)| Some((arguments.get(key)?.as_str()?, thing)));

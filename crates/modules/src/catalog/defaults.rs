@@ -1,4 +1,4 @@
-//! `defaults`: what a formula takes where the pillar says nothing.
+//! `defaults`: the default values of a formula, for keys that the pillar lacks.
 
 use rocksalt_core::{Map, Value, json, merge, yaml};
 use rocksalt_macros::function;
@@ -43,7 +43,7 @@ impl Function for Get {
     }
 }
 
-/// The first of the two files; null if there is neither.
+/// The first existing one of the two files; null if there is none.
 fn load(machine: &dyn System, formula: &str) -> Result<Value> {
     let tree = machine.tree();
     let saltenv = machine.options().get("saltenv").and_then(Value::as_str).unwrap_or("base");

@@ -1,4 +1,4 @@
-//! [`FunctionDescription`]: all that is known of a function or a state, for the data file of `rocksalt-catalog`.
+//! [`FunctionDescription`]: everything known about a function or a state, for the data file of `rocksalt-catalog`.
 
 use rocksalt_core::description::{Nature, Shape};
 use rocksalt_core::value::to_value;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::arguments::{Arguments, FunctionAttributes, StateAttributes};
 use super::file::Flag;
 
-/// What a function or a state says of itself.
+/// The description of a function or a state.
 pub struct FunctionDescription {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
@@ -16,7 +16,7 @@ pub struct FunctionDescription {
     pub arguments: Vec<ArgumentDescription>,
     /// The argument that takes all further positional ones.
     pub rest: &'static str,
-    /// Of functions only.
+    /// For functions only.
     pub nature: Option<Nature>,
 }
 
@@ -25,7 +25,7 @@ pub struct ArgumentDescription {
     pub name: &'static str,
     pub doc: &'static str,
     pub shape: Shape,
-    /// What it is if left out; `None` if it must be given.
+    /// The default; `None` if the argument is required.
     pub default: Option<Value>,
     pub secret: bool,
 }
@@ -54,7 +54,7 @@ impl FunctionDescription {
         }
     }
 
-    /// Arguments of states go by name only.
+    /// The description of a state. Its arguments can only be given by name.
     pub fn of_state<S: Arguments + StateAttributes>() -> FunctionDescription {
         let mut arguments = Vec::new();
         S::describe(&mut arguments);
@@ -62,10 +62,10 @@ impl FunctionDescription {
     }
 }
 
-/// A type that an argument can have.
+/// A type of arguments.
 pub trait Described {
     const SHAPE: Shape;
-    /// A default as the documentation shows it; null for nothing.
+    /// A default as the documentation shows it; null if there is none.
     fn shown(&self) -> Value;
 }
 

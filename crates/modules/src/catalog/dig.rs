@@ -20,7 +20,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// All addresses; none if the question failed, as in Salt.
+    /// All addresses; none if the query failed, as in Salt.
     pub fn ask(self, machine: &dyn Probe, kind: &str) -> Result<Vec<String>> {
         for word in std::iter::once(&self.host).chain(&self.nameserver) {
             let allowed = |letter: char| letter.is_alphanumeric() || ".-_:%".contains(letter);

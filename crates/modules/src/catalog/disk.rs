@@ -1,4 +1,4 @@
-//! `disk`: file systems, how full they are, and the devices below.
+//! `disk`: file systems, their usage, and their devices.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub struct MountTableLine {
     pub options: String,
 }
 
-/// What is mounted, in the order of mounting.
+/// The mounted file systems, in the order of mounting.
 pub fn mounts(machine: &dyn Probe) -> Vec<MountTableLine> {
     parse_mounts(&look::text(machine, "/proc/self/mounts").unwrap_or_default())
 }
@@ -48,19 +48,19 @@ fn parse_mounts(text: &str) -> Vec<MountTableLine> {
     text.lines().filter_map(mount).collect()
 }
 
-/// How full a file system is; bytes.
+/// The usage of a file system, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Space {
     pub total: u64,
     pub free: u64,
-    /// What others than root may still use.
+    /// The space available to users other than root.
     pub available: u64,
     pub inodes: u64,
     pub inodes_free: u64,
 }
 
 impl Space {
-    /// Some network file systems claim more free space than they have in all.
+    /// Some network file systems report more free space than their total.
     pub fn used(&self) -> u64 {
         self.total.saturating_sub(self.free)
     }
@@ -78,7 +78,7 @@ pub fn space(path: &str) -> std::io::Result<Space> {
     })
 }
 
-/// The file systems that `df` shows: with room at all, each once, under its shortest path.
+/// The file systems that `df` shows: with a size, each once, under its shortest path.
 fn shown(machine: &dyn Probe, arguments: &Value) -> Result<Vec<(MountTableLine, Space)>> {
     let flags = if arguments.is_null() { String::new() } else { arguments.to_string() };
     if let Some(unknown) = flags.chars().find(|c| !"-akPl".contains(*c)) {
@@ -99,7 +99,7 @@ fn shown(machine: &dyn Probe, arguments: &Value) -> Result<Vec<(MountTableLine, 
         }
         let stat = machine.stat(Path::new(&mount.point), true).ok().flatten();
         let device = stat.map_or(0, |stat| stat.device);
-        // A later mount hides an earlier one at the same place.
+        // A later mount hides an earlier one at the same mount point.
         found.retain(|(_, earlier, _)| earlier.point != mount.point);
         match found.iter_mut().find(|(other, _, _)| *other == device && !all) {
             Some((_, earlier, _)) if earlier.point.len() > mount.point.len() => *earlier = mount,
@@ -151,7 +151,7 @@ impl Function for Usage {
     }
 }
 
-/// `args` is a name that takes all further arguments; flags come as the only one.
+/// `args` takes all further arguments; flags are its only value.
 fn flags(arguments: Value) -> Value {
     match arguments {
         Value::List(mut list) if list.len() <= 1 => list.pop().unwrap_or_default(),
@@ -261,12 +261,12 @@ impl Function for Blkid {
             (None, Some(token)) => words.extend(["-t".into(), token]),
             (None, None) => {}
         }
-        // It ends with 2 if nothing was found, which is an answer too.
+        // The exit code 2 means that nothing was found, which is a valid result.
         Ok(parse_blkid(&machine.query(&Command::new(words))?.text()))
     }
 }
 
-/// Lines such as `/dev/sda1: UUID="…" TYPE="ext4"`.
+/// Parses lines such as `/dev/sda1: UUID="…" TYPE="ext4"`.
 fn parse_blkid(text: &str) -> Map {
     let mut devices = Map::new();
     for (device, rest) in text.lines().filter_map(|line| line.split_once(": ")) {
@@ -370,7 +370,7 @@ impl Function for GetFstypeFromPath {
     fn call(self, machine: &dyn System) -> Result<String> {
         let path = Path::new(&self.path);
         let above = mounts(machine).into_iter().filter(|mount| path.starts_with(&mount.point));
-        // Of two at the same place, the later one is what is seen.
+        // Of two mounts at the same mount point, the later one is visible.
         Ok(above.max_by_key(|mount| mount.point.len()).map(|mount| mount.kind).unwrap_or_default())
     }
 }

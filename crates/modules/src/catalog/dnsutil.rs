@@ -89,7 +89,7 @@ fn keep(machine: &dyn System, key: String, serial: String) -> Result<String> {
 
 /// The day, in UTC, as eight digits.
 fn today(now: f64) -> String {
-    // Days are counted from 0000-03-01, so that leap days end a year.
+    // Counted from 0000-03-01, so that the leap day ends a year.
     let days = (now / 86_400.0).floor() as i64 + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);

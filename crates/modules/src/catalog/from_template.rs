@@ -1,8 +1,8 @@
-//! How a call from a template differs from a user's.
+//! Adapts a call from a template, which differs from a user's call.
 
 use rocksalt_core::{Call, Value};
 
-/// Makes a call what it means in a template: command lines go through no shell unless that is said (as in Salt).
+/// Sets the defaults of a call in a template: as in Salt, command lines don't use a shell unless the call requests it.
 #[must_use]
 pub fn from_template(mut call: Call) -> Call {
     const NO_SHELL: [&str; 6] =

@@ -14,46 +14,46 @@ use crate::{Error, Result};
 
 /// A function that users call by name.
 ///
-/// `#[function("noun.verb", reads)]` stands over the struct of its arguments and says the rest.
+/// `#[function("noun.verb", reads)]` on the struct of its arguments defines the rest.
 pub trait Function: Arguments + FunctionAttributes {
     type Output: Serialize;
     fn call(self, machine: &dyn System) -> Result<Self::Output>;
 
-    /// The exit code that the result means; 0 unless the function knows better.
+    /// The exit code for a result; 0 by default.
     fn retcode(_: &Self::Output) -> i32 {
         0
     }
 
-    /// The result as a value; one that is a value already need not be copied.
+    /// The result as a [`Value`]; a result that is one already need not be copied.
     fn value(output: Self::Output) -> Result<Value> {
         shown(&output)
     }
 }
 
-/// A function in the list.
+/// A function in the catalog.
 #[derive(Clone, Copy)]
 pub struct CatalogFunction {
     pub name: &'static str,
-    /// Other names for the same.
+    /// Other names of the function.
     pub aliases: &'static [&'static str],
-    /// The names of its arguments in their order.
+    /// The names of its arguments, in order.
     pub arguments: &'static [&'static str],
-    /// The one of them that takes all further positional ones.
+    /// The argument that takes all further positional ones.
     pub rest: &'static str,
     pub nature: Nature,
-    /// Given all arguments under their names.
+    /// Runs the function with all arguments by name.
     work: fn(Map, &dyn System) -> Result<FunctionOutcome>,
     #[cfg(feature = "docs")]
     pub description: fn() -> FunctionDescription,
 }
 
-/// What a function gave.
+/// The result of a function.
 pub struct FunctionOutcome {
     pub value: Value,
     pub retcode: i32,
 }
 
-/// The list entry of a function.
+/// The catalog entry of a function.
 pub const fn entry<F: Function>() -> CatalogFunction {
     CatalogFunction {
         name: F::NAME,
@@ -68,7 +68,7 @@ pub const fn entry<F: Function>() -> CatalogFunction {
 }
 
 impl CatalogFunction {
-    /// Puts a call's arguments together under their names, and says which don't fit.
+    /// Assigns a call's arguments to their names, and reports those that don't fit.
     pub fn bind(&self, call: Call) -> std::result::Result<Map, Problem> {
         bind(self.arguments, self.rest, call)
     }
@@ -79,7 +79,7 @@ impl CatalogFunction {
     }
 }
 
-// The agent carries this once for each function: what can be said without the type is said elsewhere.
+// The agent contains one copy of this for each function, so code that doesn't depend on the type is elsewhere.
 fn work<F: Function>(arguments: Map, machine: &dyn System) -> Result<FunctionOutcome> {
     let function: F = read(arguments).map_err(|error| misfit(F::NAME, &error))?;
     let output = function.call(machine)?;

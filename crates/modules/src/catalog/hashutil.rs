@@ -30,7 +30,7 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Sha512Digest>(),
 ];
 
-/// Python reads over padding that isn't there at the very end only; so does this.
+/// Like Python, tolerates missing padding only at the very end.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -38,7 +38,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// How many bytes Python's `encodebytes` puts on a line.
+/// The number of bytes per line in Python's `encodebytes`.
 const LINE: usize = 57;
 
 fn bytes(value: &Value) -> Vec<u8> {
@@ -84,7 +84,7 @@ pub struct HashedText {
 
 impl HashedText {
     fn decode(self, _: &dyn System) -> Result<Value> {
-        // Letters that aren't base64 are skipped.
+        // Characters outside of base64 are skipped.
         let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
         let letters: Vec<u8> = bytes(&self.instr).into_iter().filter(letter).collect();
         let decoded =
@@ -313,7 +313,7 @@ impl Function for GithubSignature {
     }
 }
 
-/// Compares in a time that says nothing about where they differ.
+/// Compares in constant time.
 fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }

@@ -1,29 +1,29 @@
 //! The few functions that in Salt change the map that they get, besides returning a new one.
 //!
-//! `{% do salt['defaults.merge'](settings, more) %}` is how formulas write it. A [`Function`] here
-//! gets copies, so whoever calls for a template puts the changed map back.
+//! Formulas use this: `{% do salt['defaults.merge'](settings, more) %}`. A [`Function`] here gets copies, so the code
+//! that calls for a template puts the changed map back.
 //!
 //! [`Function`]: super::Function
 
 use rocksalt_core::{Call, Map, Value};
 
-/// An argument that a call has changed.
+/// An argument that a call changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InPlaceChange {
-    /// Where it stands among the positional arguments, if it was given so.
+    /// Its position, if it was given by position.
     pub position: usize,
     /// Its name, if it was given by name.
     pub name: &'static str,
-    /// What it is now.
+    /// The new value.
     pub value: Value,
 }
 
-/// Whether calls of a function may change what they are given: only then is it worth to keep the call.
+/// Whether calls of a function may change their arguments: only then the call must be kept.
 pub fn changes_in_place(function: &str) -> bool {
     matches!(function, "defaults.merge" | "defaults.update" | "slsutil.merge" | "slsutil.update")
 }
 
-/// What a call with this result has done to its first argument.
+/// The change that a call with this result made to its first argument.
 pub fn changed(call: &Call, result: &Value) -> Option<InPlaceChange> {
     let argument = |index: usize, name: &str| call.args.get(index).or_else(|| call.kwargs.get(name));
     match call.function.as_str() {
@@ -36,7 +36,7 @@ pub fn changed(call: &Call, result: &Value) -> Option<InPlaceChange> {
             let (Value::Map(first), Value::Map(second)) = (argument(0, "obj_a")?, argument(1, "obj_b")?) else {
                 return None;
             };
-            // Keys that only the second has are not added to the first.
+            // Keys that only the second map has are not added to the first.
             let replaced = first.iter().map(|(key, old)| (key.clone(), second.get_value(key).unwrap_or(old).clone()));
             Some(InPlaceChange { position: 0, name: "obj_a", value: Value::Map(replaced.collect::<Map>()) })
         }
@@ -52,7 +52,7 @@ mod tests {
     use crate::catalog;
     use crate::machine::Fake;
 
-    /// Function, arguments, named arguments; and what Salt 3008.3 makes of the first argument.
+    /// Function, arguments, named arguments, and the first argument after the call in Salt 3008.3.
     #[test]
     fn maps_are_changed_as_in_salt() {
         let cases = [

@@ -1,7 +1,7 @@
 //! `log`: log lines of state files.
 //!
-//! Salt writes them to the minion's log. There is none here: the functions say `True`, so that files
-//! that use them work.
+//! Salt writes them to the minion's log. There is no such log here: the functions return `True`, so that files that use
+//! them work.
 
 use rocksalt_core::Value;
 use rocksalt_macros::{arguments, function};

@@ -1,7 +1,7 @@
 //! `mine`: data that targets share through the controller.
 //!
-//! There is no mine yet: nothing is ever in it. State files that ask for something get nothing, as on
-//! a minion when no other minion has sent anything; functions that send something fail.
+//! The mine is not implemented yet, so it is always empty. State files that read it get nothing, as on a minion when no
+//! other minion has sent anything; functions that send data fail.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -1,6 +1,6 @@
-//! The functions, a file for each noun.
+//! The catalog of functions and states, a file for each noun.
 //!
-//! To add a noun: write `noun.rs` with a `FUNCTIONS` list, and put one line here in each place.
+//! To add a noun: write `noun.rs` with a `FUNCTIONS` list, and add one line here in each place.
 
 pub mod arguments;
 mod contract;
@@ -169,17 +169,17 @@ const NOUNS: &[(&str, &[CatalogFunction])] = &[
     ("x509", x509::FUNCTIONS),
 ];
 
-/// Every function there is.
+/// All functions.
 #[cfg(feature = "whole")]
 pub fn all() -> impl Iterator<Item = &'static CatalogFunction> {
     NOUNS.iter().flat_map(|(_, functions)| functions.iter())
 }
 
-/// What the small agent has, which is sent where no agent is yet (decision 0018): whatever is not here goes to the
-/// whole one. A function is `small` if it is called alone and often, needs neither templates nor patterns, and leaves
-/// nothing in the agent's memory: the next call may go to the other agent.
+/// The functions of the small agent, which is uploaded if a target has no agent yet (decision 0018); calls of all
+/// others use the whole agent. A function is `small` if it is often called alone, needs neither templates nor patterns,
+/// and leaves nothing in the agent's memory: the next call may use the other agent.
 ///
-/// It is chosen while this is compiled, so that no other function is in the program.
+/// The list is computed at compile time, so that the program contains no other function.
 #[cfg(not(feature = "whole"))]
 static SMALL: [CatalogFunction; small::count(NOUNS)] = small::choose(NOUNS);
 
@@ -256,7 +256,7 @@ const STATES: &[(&str, &[StateEntry])] = &[
     ("x509", x509::STATES),
 ];
 
-/// Every state there is.
+/// All states.
 pub fn states() -> impl Iterator<Item = &'static StateEntry> {
     STATES.iter().flat_map(|(_, states)| states.iter())
 }
@@ -277,7 +277,8 @@ pub fn nouns() -> impl Iterator<Item = &'static str> {
     NOUNS.iter().map(|(noun, _)| *noun)
 }
 
-/// What a name means: a function, all of a noun, or all that match a shell pattern; empty for all.
+/// The functions that a name selects: one function, all of a noun, or all that match a shell pattern; empty selects
+/// all.
 pub fn matching(pattern: &str) -> impl Iterator<Item = &'static CatalogFunction> {
     all().filter(move |entry| is_meant(pattern, entry.name, entry.aliases))
 }
@@ -286,16 +287,16 @@ pub fn find(name: &str) -> Option<&'static CatalogFunction> {
     all().find(|entry| entry.name == name || entry.aliases.contains(&name))
 }
 
-/// Whether a function is a run of states, which must have the machine for itself.
+/// Whether a function is a run of states, which needs the machine exclusively.
 pub fn is_run(function: &str) -> bool {
     find(function).is_some_and(|entry| entry.nature.whole_machine)
 }
 
-/// As [`find`], with an error that names the nearest spelling.
+/// As [`find`], with an error that suggests the nearest spelling.
 pub fn get(name: &str) -> Result<&'static CatalogFunction, Problem> {
     find(name).ok_or_else(|| {
         let hint = nearest::hint(name, all().map(|entry| entry.name));
-        // Salt's own words, which people and scripts search for.
+        // Salt's wording, which people and scripts search for.
         Problem::new(ProblemKind::UnknownFunction, format!("'{name}' is not available."))
             .hint(format!("`rocksalt doc` lists what there is{hint}"))
     })

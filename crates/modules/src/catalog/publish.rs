@@ -1,4 +1,4 @@
-//! `publish`: calls on other targets, by way of the controller.
+//! `publish`: calls on other targets, through the controller.
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Call, Map, Value, yaml};
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 pub const FUNCTIONS: &[CatalogFunction] = &[entry::<FullData>(), entry::<Publish>(), entry::<Runner>()];
 
-/// How many seconds are waited for the others by default.
+/// The default number of seconds to wait for other targets.
 pub const PATIENCE: u32 = 5;
 
 fn patience() -> u32 {
@@ -130,7 +130,7 @@ fn ask(
     }
 }
 
-/// The result alone out of all that is known of an answer.
+/// The bare result from a target's full answer.
 fn bare(answer: Value) -> Value {
     match answer {
         Value::Map(mut map) if map.contains_key("ret") => map.remove("ret").unwrap_or_default(),
@@ -138,7 +138,7 @@ fn bare(answer: Value) -> Value {
     }
 }
 
-/// A call with arguments as users of `publish` write them.
+/// A call with arguments in the form that users of `publish` write.
 pub fn call(function: &str, args: &Value) -> Result<Call> {
     let mut call = Call::new(function);
     let words: Vec<Value> = match args {

@@ -1,4 +1,4 @@
-//! `random`: something by chance, or by a seed that always gives the same.
+//! `random`: random values, or values derived from a seed.
 
 use std::path::Path;
 
@@ -23,10 +23,10 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<StrEncode>(),
 ];
 
-/// The longest text that anybody needs.
+/// The length limit of a text.
 const LONGEST: u64 = 1024 * 1024;
 
-/// From the system's randomness.
+/// A generator seeded by the system.
 fn chance(machine: &dyn Probe) -> Result<Random> {
     let path = Path::new("/dev/urandom");
     let bytes = machine.read_at(path, 0, 64).map_err(|error| Error::io("read", path, &error))?;
@@ -88,7 +88,7 @@ impl Function for GetStr {
             };
             letters = ('!'..='~').chain(whitespace.chars()).filter(wanted).collect();
         }
-        // A byte can choose among so many.
+        // One byte selects among at most 256 characters.
         if letters.is_empty() || letters.len() > 256 || self.length > LONGEST {
             return Err(Error::arguments("there is nothing to choose from, or too much was asked for"));
         }
@@ -96,7 +96,7 @@ impl Function for GetStr {
     }
 }
 
-/// Letters by chance, straight from the system: a generator could be guessed.
+/// Random characters, each directly from the system: the output of a generator could be predicted.
 fn text(machine: &dyn Probe, letters: &[char], length: u64) -> Result<String> {
     let path = Path::new("/dev/urandom");
     let mut text = String::new();
@@ -198,7 +198,7 @@ impl Function for Seed {
     }
 }
 
-/// A list, or a text as the list of its letters.
+/// A list, or the characters of a text.
 fn items(value: Value) -> Result<Vec<Value>> {
     match value {
         Value::List(items) => Ok(items),
@@ -211,7 +211,7 @@ fn chosen(machine: &dyn System, items: &[Value], size: usize, seed: &Value) -> R
     if size > items.len() {
         return Err(Error::arguments("Sample larger than population or is negative"));
     }
-    // Salt makes a text of the seed's checksum first.
+    // Salt seeds with the checksum of the seed.
     let seeded = || Random::from_text(&digest::of(digest::DigestAlgorithm::Sha512, seed.to_string().as_bytes()));
     let mut random = if seed.is_null() { chance(machine)? } else { seeded() };
     Ok(random.sample(items, size))

@@ -1,4 +1,4 @@
-//! `saltutil`: the calls that run on a target, and refreshing what it has cached.
+//! `saltutil`: the running calls of a target, and refreshing its caches.
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{JobId, Map, Value};
@@ -427,7 +427,7 @@ impl Function for Cmd {
     }
 }
 
-/// The kinds of extension that Salt knows.
+/// The kinds of extensions that Salt knows.
 const KINDS: [&str; 20] = [
     "beacons",
     "clouds",
@@ -451,7 +451,7 @@ const KINDS: [&str; 20] = [
     "wrapper",
 ];
 
-/// All calls that do something; those that only ask about calls would always see themselves.
+/// The running calls without those of `saltutil`, which would always list themselves.
 fn others(machine: &dyn System) -> Vec<ActiveCall> {
     machine.running().into_iter().filter(|running| !running.function.starts_with("saltutil.")).collect()
 }
@@ -470,7 +470,7 @@ fn job(text: &str) -> Result<JobId> {
     text.trim().parse().map_err(|error: rocksalt_core::job_id::Error| Error::arguments(error.to_string()))
 }
 
-/// What was done, in Salt's words; nothing if nothing ran.
+/// Salt's text about the stopped call; empty if nothing ran.
 fn stop(machine: &dyn System, jid: &str, how: StopSignal) -> Result<String> {
     let job = job(jid)?;
     let number = if how == StopSignal::Kill { 9 } else { 15 };

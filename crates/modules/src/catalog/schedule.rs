@@ -1,6 +1,6 @@
-//! `schedule`: what a target does by itself at certain times.
+//! `schedule`: functions that a target runs by itself at certain times.
 //!
-//! There is no schedule yet: nothing is ever in it, and nothing can be put there.
+//! The schedule is not implemented yet: it is always empty, and functions that add to it fail.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -1,10 +1,10 @@
-//! The functions of the small agent, chosen from the list of all by their nature.
+//! The functions of the small agent, selected from all functions by their nature.
 
 use super::CatalogFunction;
 
 type Nouns = [(&'static str, &'static [CatalogFunction])];
 
-/// How many there are.
+/// The number of these functions.
 pub const fn count(nouns: &Nouns) -> usize {
     let (mut total, mut noun) = (0, 0);
     while noun < nouns.len() {
@@ -18,7 +18,7 @@ pub const fn count(nouns: &Nouns) -> usize {
     total
 }
 
-/// All of them; there must be one at least.
+/// All of these functions; there must be at least one.
 pub const fn choose<const N: usize>(nouns: &Nouns) -> [CatalogFunction; N] {
     let mut chosen = [nouns[0].1[0]; N];
     let (mut next, mut noun) = (0, 0);

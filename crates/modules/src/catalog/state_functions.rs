@@ -1,4 +1,5 @@
-//! `state`: applies state files, and shows what they come to. What it means is the tree's business.
+//! `state`: applies state files, and shows their compiled forms. [`StateRunner`](crate::machine::StateRunner) does the
+//! work.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, function};
@@ -27,7 +28,7 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<Test>(),
 ];
 
-/// A value with the exit code that it means.
+/// A value with its exit code.
 pub struct StateOutcome(FunctionOutcome);
 
 impl Serialize for StateOutcome {
@@ -95,7 +96,7 @@ impl FileArguments {
     }
 }
 
-/// `a,b` or a list.
+/// Parses `a,b` or a list.
 fn names(mods: &Value) -> Vec<String> {
     match mods {
         Value::Null => Vec::new(),
@@ -119,7 +120,7 @@ impl NamedFiles {
     }
 }
 
-/// A function whose answer is the tree's.
+/// A function that [`StateRunner`](crate::machine::StateRunner) serves.
 trait StateFunction: Arguments + FunctionAttributes {
     fn request(self) -> StateRequest;
 }

@@ -1,4 +1,4 @@
-//! `stateconf`: values that state files share, which do nothing by themselves.
+//! `stateconf`: values that state files share; the states themselves do nothing.
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;

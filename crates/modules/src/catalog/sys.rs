@@ -1,6 +1,6 @@
 //! `sys`: the functions of the agent and their arguments, as far as a target knows them.
 //!
-//! Who asks the controller is answered there, with the documentation (`rocksalt-catalog`).
+//! The controller answers these calls itself, with the documentation (`rocksalt-catalog`).
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -42,7 +42,7 @@ impl Function for Argspec {
     }
 }
 
-/// Without documentation only the names are known.
+/// Without the documentation only the names are known.
 fn names(entry: &CatalogFunction) -> Value {
     let fields = entry.arguments;
     let has = |name: &str| if fields.contains(&name) { Value::Bool(true) } else { Value::Null };

@@ -1,15 +1,15 @@
-//! [`Verdict`]: how a state's step ended.
+//! [`Verdict`]: the result of a state's step.
 
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// `None`: a dry run that would change something.
+    /// `None`: a dry run that would make changes.
     pub result: Option<bool>,
-    /// Salt's words, which people and scripts search for.
+    /// Salt's wording, which people and scripts search for.
     pub comment: String,
-    /// What was changed, or (in a dry run) would be; empty if nothing.
+    /// The changes, or in a dry run the changes that would be made; empty if there are none.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub changes: Map,
     /// Values for later steps besides the changes: `stdout`, `path`, `hash` …
@@ -17,7 +17,7 @@ pub struct Verdict {
     pub outputs: Map,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Further keys of the result as Salt gives them (`skip_watch`, `pchanges` …).
+    /// Additional keys of the result, as in Salt (`skip_watch`, `pchanges` …).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub further: Map,
 }
@@ -28,7 +28,7 @@ pub fn change(old: impl Into<Value>, new: impl Into<Value>) -> Map {
 }
 
 impl Verdict {
-    /// All is well; with no changes it was so before.
+    /// A success; without changes the state was correct before.
     pub fn good(comment: impl Into<String>) -> Verdict {
         Verdict { result: Some(true), comment: comment.into(), ..Verdict::default() }
     }
@@ -37,7 +37,7 @@ impl Verdict {
         Verdict { result: Some(false), comment: comment.into(), ..Verdict::default() }
     }
 
-    /// A dry run that would change something.
+    /// A dry run that would make changes.
     pub fn would(comment: impl Into<String>) -> Verdict {
         Verdict { result: None, comment: comment.into(), ..Verdict::default() }
     }

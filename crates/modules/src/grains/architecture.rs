@@ -1,7 +1,7 @@
-//! `osarch`: the architecture that the system's packages are made for.
+//! `osarch`: the architecture of the system's packages.
 //!
-//! The kernel may be of another one (32-bit systems on 64-bit kernels), so the package manager's own
-//! program is looked at, which spares starting it.
+//! The kernel's may differ (32-bit systems on 64-bit kernels), so the ELF header of the package manager's program is
+//! read, which is faster than starting it.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("osarch", name);
 }
 
-/// What an ELF header says of a program.
+/// The architecture in an ELF header.
 #[derive(Debug, PartialEq)]
 struct ElfHeader {
     machine: u16,

@@ -18,7 +18,7 @@ struct Cpu {
     flags: Vec<String>,
 }
 
-/// Each architecture has its own words in `/proc/cpuinfo`; where a word is repeated, the last one counts.
+/// Each architecture uses its own keys in `/proc/cpuinfo`; the last value of a repeated key counts.
 fn parse(text: &str) -> Cpu {
     let mut cpu = Cpu { count: 0, model: "Unknown".into(), flags: Vec::new() };
     for line in text.lines() {
@@ -26,11 +26,11 @@ fn parse(text: &str) -> Cpu {
         let value = value.split(':').next().unwrap_or_default().trim();
         match key.trim() {
             "processor" => cpu.count += 1,
-            // s390 counts them in one line.
+            // s390 has a line with their number.
             "# processors" => cpu.count = value.parse().unwrap_or(0),
             "vendor_id" | "model name" | "cpu" => cpu.model = value.to_owned(),
             "flags" | "Features" => cpu.flags = value.split_whitespace().map(str::to_owned).collect(),
-            // Old ARM kernels have one processor and no count.
+            // Old ARM kernels list one processor without a number.
             "Processor" => {
                 cpu.model = value.split('-').next().unwrap_or_default().to_owned();
                 cpu.count = 1;

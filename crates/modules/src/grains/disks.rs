@@ -1,4 +1,4 @@
-//! Disks, and what is built of them: software RAID and logical volumes.
+//! Disks, software RAID and logical volumes.
 
 use std::path::Path;
 
@@ -39,17 +39,17 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("fibre_channel_host", look::is_directory(machine, "/sys/class/fc_host"));
 }
 
-/// Group and volume, if the device is a visible logical volume.
+/// The names of group and volume, if the device is a visible logical volume.
 fn logical_volume(machine: &dyn Probe, path: &str) -> Option<(String, String)> {
     let uuid = look::line(machine, &format!("{path}/dm/uuid"))?;
-    // Hidden parts of a volume have more behind the two ids.
+    // Hidden parts of a volume have a suffix after the two ids.
     if uuid.strip_prefix("LVM-")?.contains('-') {
         return None;
     }
     split_name(&look::line(machine, &format!("{path}/dm/name"))?)
 }
 
-/// Device mapper writes `group-volume` and doubles each dash within.
+/// Device mapper joins the names as `group-volume`, and doubles each dash inside a name.
 fn split_name(name: &str) -> Option<(String, String)> {
     let marked = name.replace("--", "\0");
     let (group, volume) = marked.split_once('-')?;

@@ -1,4 +1,4 @@
-//! The machine's maker, model and serial number, and how it boots.
+//! The machine's manufacturer, model and serial number, and how it boots.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("efi-secure-boot", variables.is_some_and(|path| secure_boot(machine, path)));
 }
 
-/// Boards without DMI (ARM, POWER) describe themselves in a tree.
+/// Boards without DMI (ARM, POWER) have a device tree.
 fn device_tree(machine: &dyn Probe, grains: &mut Map) {
     let node = |name: &str| {
         let text = look::text(machine, &format!("/proc/device-tree/{name}"))?;
@@ -53,7 +53,7 @@ fn device_tree(machine: &dyn Probe, grains: &mut Map) {
     }
 }
 
-/// The variable's last byte is 1 if the firmware checks what it boots.
+/// The variable's last byte is 1 if secure boot is enabled.
 fn secure_boot(machine: &dyn Probe, variables: &str) -> bool {
     let names = look::names(machine, variables);
     let Some(name) = names.iter().find(|name| name.starts_with("SecureBoot-")) else { return false };

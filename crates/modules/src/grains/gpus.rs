@@ -5,10 +5,10 @@ use rocksalt_core::{Map, Value};
 use super::look;
 use crate::machine::Probe;
 
-/// Where distributions put the list of PCI names.
+/// Where distributions install the list of PCI names.
 const NAMES: &[&str] = &["/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids"];
 
-/// The vendors that Salt knows, by their number.
+/// The vendors that Salt knows, by their PCI id.
 const VENDORS: &[(u32, &str)] = &[
     (0x1002, "amd"),
     (0x1013, "cirrus logic"),
@@ -32,7 +32,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
             let text = look::line(machine, &format!("/sys/bus/pci/devices/{device}/{file}"))?;
             u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
         };
-        // VGA, 3D, other display; processing accelerators.
+        // VGA, 3D and other display controllers; processing accelerators.
         let class = number("class").unwrap_or(0) >> 8;
         if !matches!(class, 0x0300 | 0x0302 | 0x0380 | 0x1200) {
             continue;
@@ -49,7 +49,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("gpus", gpus);
 }
 
-/// A vendor's line is followed by its devices, each after a tab.
+/// In the list, a vendor's line is followed by its devices, each indented by a tab.
 fn model_name(names: &str, vendor: u32, model: u32) -> Option<&str> {
     let start = format!("{vendor:04x}  ");
     let model = format!("\t{model:04x}  ");

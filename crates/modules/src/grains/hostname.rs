@@ -1,4 +1,4 @@
-//! Who the machine is: `id`, its names, and the numbers made of them.
+//! The machine's identity: `id`, its names, and the numbers derived from them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::hosts::{self, ResolvedHost};
 use super::look;
 use crate::machine::Probe;
 
-/// How long a name service may take. A broken resolver must not hold up every command.
+/// The time limit for name services. A broken resolver must not delay every command.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
@@ -19,7 +19,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     let ResolvedHost { canonical, mut addresses } = hosts::resolve(machine, &name, PATIENCE);
     let full = canonical.unwrap_or_else(|| name.clone());
     if full != name && !addresses.is_empty() {
-        // The full name may stand in other lines than the short one.
+        // The full name may be in other lines than the short one.
         let of_full = hosts::StaticHosts::read(machine).resolve(&full).addresses;
         if !of_full.is_empty() {
             addresses = of_full;
@@ -51,7 +51,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     }
 }
 
-/// A number that stays the same as long as the id does.
+/// A number derived from the id, so that it is stable.
 fn server_id(id: &str) -> i64 {
     let hash = Sha256::digest(id);
     let last = hash.iter().skip(28).fold(0u32, |number, byte| number << 8 | u32::from(*byte));
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_number_is_salts() {
-        // What Salt 3008.3 gives for a minion of that name.
+        // The value of Salt 3008.3 for a minion with this id.
         assert_eq!(server_id("vm"), 2_067_164_805);
     }
 

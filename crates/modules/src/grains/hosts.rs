@@ -1,4 +1,4 @@
-//! Names and addresses without the network: `/etc/hosts`, and `getent` with a short patience.
+//! Resolves names without waiting for the network: `/etc/hosts`, then `getent` with a short time limit.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::look;
 use crate::machine::{Command, Probe};
 
-/// What a name stands for.
+/// The result of resolving a name.
 #[derive(Debug, Default, PartialEq)]
 pub struct ResolvedHost {
     /// The full name, if one is known.
@@ -52,31 +52,31 @@ impl StaticHosts {
     }
 }
 
-/// Asks the files first, then the target's own name services, which may take so long.
+/// Resolves by `/etc/hosts`, then by the target's own name services within the time limit.
 pub fn resolve(machine: &dyn Probe, name: &str, patience: Duration) -> ResolvedHost {
     let answer = StaticHosts::read(machine).resolve(name);
     if !answer.addresses.is_empty() {
         return answer;
     }
-    // A name is a user's word: it must not be taken for an option.
+    // The name may come from a user: it must not be taken for an option.
     if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
         return ResolvedHost::default();
     }
-    // Never by the C library: ours is static, and can't load the name services that a target is set up for.
+    // Not by the C library: ours is static, and can't load the target's name service modules.
     let ask = |words: &[&str], parse: fn(&str) -> ResolvedHost| {
         let command = Command { timeout: Some(patience), ..Command::new(words.iter().copied()) };
         let output = machine.query(&command).ok().filter(|output| output.success());
         output.map_or_else(ResolvedHost::default, |output| parse(&output.text()))
     };
-    // Busybox has no `getent`; its `nslookup` knows DNS, if nothing else.
+    // Busybox has no `getent`; its `nslookup` only knows DNS.
     match look::program(machine, "getent").is_none() && look::program(machine, "nslookup").is_some() {
         true => ask(&["nslookup", name], parse_nslookup),
         false => ask(&["getent", "ahosts", name], parse_getent),
     }
 }
 
-/// Behind a line `Name: …` lines such as `Address: 192.0.2.7`, in older ones `Address 1: 192.0.2.7 web01`.
-/// Those before it are the server's.
+/// After a line `Name: …` there are lines such as `Address: 192.0.2.7`, in older versions `Address 1: 192.0.2.7 web01`.
+/// The lines before it describe the server.
 fn parse_nslookup(text: &str) -> ResolvedHost {
     let mut answer = ResolvedHost::default();
     for (label, rest) in text.lines().filter_map(|line| line.split_once(':')) {
@@ -94,7 +94,7 @@ fn parse_nslookup(text: &str) -> ResolvedHost {
     answer
 }
 
-/// Lines such as `192.0.2.7 STREAM web01.example.test`.
+/// Parses lines such as `192.0.2.7 STREAM web01.example.test`.
 fn parse_getent(text: &str) -> ResolvedHost {
     let mut answer = ResolvedHost::default();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! What started the system, and systemd's version.
+//! The init system, and systemd's version.
 
 mod library;
 
@@ -55,11 +55,11 @@ fn init(machine: &dyn Probe) -> &'static str {
     }
 }
 
-/// `/sbin/init` says which one it is somewhere in its text.
+/// The program file of `/sbin/init` contains the name of the init system.
 fn written_in(machine: &dyn Probe, path: &str) -> &'static str {
     let Ok(mut content) = machine.read(Path::new(path)) else { return "unknown" };
     content.make_ascii_lowercase();
-    // The first that is found anywhere counts, in this order.
+    // The names are searched in this order; the first one found counts.
     let has = |word: &str| content.windows(word.len()).any(|part| part == word.as_bytes());
     ["upstart", "sysvinit", "systemd"].into_iter().find(|word| has(word)).unwrap_or("unknown")
 }

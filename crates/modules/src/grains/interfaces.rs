@@ -16,7 +16,7 @@ pub struct Interface {
     pub addresses: Vec<Address>,
 }
 
-/// All interfaces, in the order in which the kernel made them.
+/// All interfaces, in the order of their index.
 pub fn interfaces(machine: &dyn Probe) -> Vec<Interface> {
     let mut found: Vec<Interface> =
         look::names(machine, "/sys/class/net").iter().filter_map(|name| interface(machine, name)).collect();
@@ -24,7 +24,7 @@ pub fn interfaces(machine: &dyn Probe) -> Vec<Interface> {
         return found;
     }
     sort_by_key(&mut found, |interface| interface.index);
-    // Without the right to ask (a strict sandbox), interfaces have no addresses but are still there.
+    // Without permission to ask the kernel (a strict sandbox), interfaces are listed without addresses.
     for address in netlink::addresses().unwrap_or_default() {
         if let Some(interface) = found.iter_mut().find(|interface| interface.index == address.index) {
             interface.addresses.push(address);
@@ -77,7 +77,7 @@ pub fn netmask(prefix: u8) -> Ipv4Addr {
     Ipv4Addr::from(u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0))
 }
 
-/// An address with all bits behind the prefix cleared.
+/// An address with all bits after the prefix cleared.
 pub fn network(ip: IpAddr, prefix: u8) -> IpAddr {
     match ip {
         IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from(u32::from(ip) & u32::from(netmask(prefix)))),

@@ -13,14 +13,14 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("nodename", known("hostname").unwrap_or_else(|| text(uname.nodename())));
     grains.insert("kernelrelease", known("osrelease").unwrap_or_else(|| text(uname.release())));
     grains.insert("kernelversion", known("version").unwrap_or_else(|| text(uname.version())));
-    // The file came with Linux 6.1.
+    // The file exists since Linux 6.1.
     grains.insert("cpuarch", known("arch").unwrap_or_else(|| text(uname.machine())));
     if let Some(line) = look::text(machine, "/proc/cmdline") {
         grains.insert("kernelparams", parameters(&line));
     }
 }
 
-/// Pairs of name and value; a value is null if there is none, and (as in Salt) if it has a `=` in it.
+/// Pairs of name and value. A value is null if there is none, and (as in Salt) if it contains a `=`.
 fn parameters(line: &str) -> Vec<Value> {
     words(line)
         .into_iter()

@@ -21,7 +21,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("locale_info", info);
 }
 
-/// Python takes the C locale for American English in UTF-8, and so do Salt's users.
+/// Like Python, treats the C locale as American English in UTF-8; Salt's users rely on that.
 fn language_and_encoding(locale: &str) -> (String, String) {
     let locale = locale.split('@').next().unwrap_or_default();
     let (language, encoding) = locale.split_once('.').unwrap_or((locale, ""));
@@ -36,7 +36,7 @@ fn language_and_encoding(locale: &str) -> (String, String) {
     (language.to_owned(), encoding)
 }
 
-/// The short name of the time zone that holds now.
+/// The abbreviation of the current time zone.
 fn zone(machine: &dyn Probe) -> String {
     let file = match machine.env("TZ").filter(|zone| !zone.is_empty()) {
         Some(zone) => format!("/usr/share/zoneinfo/{}", zone.trim_start_matches(':')),
@@ -45,7 +45,7 @@ fn zone(machine: &dyn Probe) -> String {
     let Ok(content) = machine.read(Path::new(&file)) else { return "UTC".into() };
     match constant_zone(&content) {
         Some(zone) => zone,
-        // Whether it is summer is for the target's own rules.
+        // Daylight saving time depends on rules, which the target's `date` evaluates.
         None => {
             let command = Command { timeout: Some(Duration::from_secs(2)), ..Command::new(["date", "+%Z"]) };
             let output = machine.query(&command).map(|output| output.text()).unwrap_or_default();
@@ -54,7 +54,8 @@ fn zone(machine: &dyn Probe) -> String {
     }
 }
 
-/// A zone file's last line is its rule for the future: `CET-1CEST,M3.5.0,…`, or `JST-9` without summer time.
+/// The last line of a zone file is the rule for future times: `CET-1CEST,M3.5.0,…`, or `JST-9` without daylight saving
+/// time.
 fn constant_zone(content: &[u8]) -> Option<String> {
     let text = content.strip_suffix(b"\n")?;
     let rule = &text[text.iter().rposition(|byte| *byte == b'\n')? + 1..];

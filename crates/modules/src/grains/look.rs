@@ -1,16 +1,16 @@
-//! Small looks at a machine: a file as text, whether a path is there, where a program is.
+//! Small helpers to read from a machine: a file as text, whether a path exists, where a program is.
 
 use std::path::Path;
 
 use crate::machine::{FileKind, Probe};
 
-/// A file as text, whatever its bytes; `None` if it can't be read.
+/// A file as text, with invalid UTF-8 replaced; `None` if it can't be read.
 pub fn text(machine: &dyn Probe, path: &str) -> Option<String> {
     let content = machine.read(Path::new(path)).ok()?;
     Some(String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// A file with one value in it, as `/proc/sys` and `/sys` have many; `None` if it is empty.
+/// A file that contains one value, like many in `/proc/sys` and `/sys`; `None` if it is empty.
 pub fn line(machine: &dyn Probe, path: &str) -> Option<String> {
     let text = text(machine, path)?;
     let line = text.trim();
@@ -25,13 +25,13 @@ pub fn is_directory(machine: &dyn Probe, path: &str) -> bool {
     matches!(machine.stat(Path::new(path), true), Ok(Some(stat)) if stat.kind == FileKind::Directory)
 }
 
-/// The names in a directory; none if there is no such directory.
+/// The names in a directory; none if it does not exist.
 pub fn names(machine: &dyn Probe, path: &str) -> Vec<String> {
     machine.list(Path::new(path)).unwrap_or_default()
 }
 
-/// Where a program is. The system's own directories count even if PATH lacks them, since an agent
-/// that came by SSH often has a user's PATH without `/sbin`.
+/// The path of a program. Searches the system's directories even if PATH lacks them, since an agent that was started
+/// over SSH often has a user's PATH without `/sbin`.
 pub fn program(machine: &dyn Probe, name: &str) -> Option<String> {
     let path = machine.env("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -42,7 +42,7 @@ pub fn program(machine: &dyn Probe, name: &str) -> Option<String> {
     })
 }
 
-/// The value behind `key` in lines such as `Key: value`.
+/// The value after `key` in lines such as `Key: value`.
 pub fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':')).map(str::trim)
 }

@@ -1,4 +1,4 @@
-//! How much memory there is, in MiB.
+//! The size of the memory, in MiB.
 
 use rocksalt_core::Map;
 

@@ -1,6 +1,6 @@
-//! What is known of a machine, under Salt's names: a file for each group of grains.
+//! The facts about a machine, under Salt's names: a file for each group of grains.
 //!
-//! To add a group: write `group.rs` with a `grains` function, and put one line here in each place.
+//! To add a group: write `group.rs` with a `grains` function, and add one line here in each place.
 
 pub mod hosts;
 pub mod interfaces;
@@ -31,10 +31,10 @@ use rocksalt_core::Map;
 
 use crate::machine::Probe;
 
-/// Adds a group's grains to those that are already there.
+/// Adds a group's grains to the ones gathered so far.
 type GrainGroup = fn(&dyn Probe, &mut Map);
 
-/// In the order in which they need each other, else alphabetical.
+/// In order of dependence, otherwise alphabetical.
 const GROUPS: &[(&str, GrainGroup)] = &[
     ("kernel", kernel::grains),
     ("os", os::grains),
@@ -53,10 +53,10 @@ const GROUPS: &[(&str, GrainGroup)] = &[
     ("virtualization", virtualization::grains),
 ];
 
-/// Those that wait for another program, and need no others: gathered beside the rest.
+/// Groups that wait for another program and don't depend on others: gathered in parallel.
 const WAITING: &[(&str, GrainGroup)] = &[("init", init::grains)];
 
-/// Gathers all grains; those that somebody wrote down for the target come last and win.
+/// Gathers all grains. Grains that are configured for the target come last and take precedence.
 pub fn gather(machine: &dyn Probe) -> Map {
     let gathered = |groups: &[(&str, GrainGroup)]| {
         let mut grains = Map::new();

@@ -1,4 +1,4 @@
-//! The kernel's list of addresses, asked for over netlink: no file has it, and busybox may lack `ip`.
+//! The kernel's list of addresses, requested over netlink: no file contains it, and busybox may lack `ip`.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,7 +8,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, recv, sendto, socket};
 
-/// An address of the interface with this index.
+/// An address of the interface with index `index`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
     pub index: u32,
@@ -42,7 +42,7 @@ pub fn addresses() -> io::Result<Vec<Address>> {
     }
 }
 
-/// "Dump all addresses of all families."
+/// The request to dump all addresses of all families.
 fn request() -> [u8; 24] {
     const REQUEST_DUMP: u16 = 0x301;
     let mut request = [0; 24];
@@ -89,7 +89,7 @@ fn address(message: &[u8]) -> Option<Address> {
         let Some(content) = rest.get(4..length) else { break };
         match kind {
             ADDRESS => ip = ip_of(content),
-            // Of a point-to-point link, ADDRESS is the other end.
+            // On a point-to-point link, ADDRESS is the peer's.
             LOCAL => local = ip_of(content),
             LABEL => label = Some(String::from_utf8_lossy(content).trim_end_matches('\0').to_owned()),
             BROADCAST => broadcast = <[u8; 4]>::try_from(content).ok().map(Ipv4Addr::from),

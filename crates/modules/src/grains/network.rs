@@ -14,7 +14,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     let interfaces = interfaces(machine);
     addresses(&interfaces, grains);
     gateways(&routes::ipv4(machine), &routes::ipv6(machine), grains);
-    // systemd-resolved puts itself into /etc/resolv.conf and the real servers here.
+    // systemd-resolved enters itself in /etc/resolv.conf, and the real servers in this file.
     let resolver = ["/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"];
     if let Some(text) = resolver.iter().find_map(|path| look::text(machine, path)) {
         grains.insert("dns", resolver_settings(&text));
@@ -48,7 +48,7 @@ fn addresses(interfaces: &[Interface], grains: &mut Map) {
     grains.insert("ipv6", texts(ipv6));
 }
 
-/// The gateway's address, true if there is a default route without one, else false.
+/// The gateway's address; true for a default route without a gateway, false without a default route.
 fn gateways(ipv4: &[Route], ipv6: &[Route], grains: &mut Map) {
     let gateway = |routes: &[Route]| match routes::default(routes) {
         Some(route) if route.has_gateway() => Value::from(route.gateway.to_string()),
@@ -60,7 +60,7 @@ fn gateways(ipv4: &[Route], ipv6: &[Route], grains: &mut Map) {
     grains.insert("ip6_gw", six);
 }
 
-/// Names that `/etc/hosts` gives to the machine's own addresses. Salt asks DNS here, which can hang.
+/// The names of the machine's own addresses in `/etc/hosts`. Salt asks DNS here, which can hang.
 fn full_names(hosts: &StaticHosts, interfaces: &[Interface]) -> Vec<Value> {
     let ips = interfaces.iter().flat_map(|interface| &interface.addresses).map(|address| address.ip);
     let mut names: Vec<&str> = ips.filter(|ip| !ip.is_loopback()).flat_map(|ip| hosts.names(ip)).collect();
@@ -70,7 +70,7 @@ fn full_names(hosts: &StaticHosts, interfaces: &[Interface]) -> Vec<Value> {
     names.into_iter().map(Value::from).collect()
 }
 
-/// `/etc/resolv.conf`.
+/// Parses `/etc/resolv.conf`.
 fn resolver_settings(text: &str) -> Map {
     let (mut servers, mut sortlist, mut options): (Vec<(IpAddr, String)>, Vec<String>, Vec<String>) =
         Default::default();
@@ -81,7 +81,7 @@ fn resolver_settings(text: &str) -> Map {
         let mut words = words.take_while(|word| !word.starts_with(['#', ';']));
         match directive.as_str() {
             "nameserver" => {
-                // A link-local one has its interface behind it, and keeps it.
+                // A link-local address keeps its suffix, the name of the interface.
                 let server = words.next().and_then(|word| {
                     let (address, zone) =
                         word.split_once('%').map_or((word, None), |(address, zone)| (address, Some(zone)));
@@ -121,7 +121,7 @@ fn resolver_settings(text: &str) -> Map {
     .collect()
 }
 
-/// `10.0.0.0` becomes `10.0.0.0/255.0.0.0`: without a mask, the old classes count.
+/// `10.0.0.0` becomes `10.0.0.0/255.0.0.0`: without a mask, the old address classes apply.
 fn with_netmask(word: &str) -> Option<String> {
     let (address, mask) = word.split_once('/').map_or((word, None), |(address, mask)| (address, Some(mask)));
     let address: std::net::Ipv4Addr = address.parse().ok()?;

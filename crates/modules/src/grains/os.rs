@@ -1,7 +1,7 @@
-//! The distribution: `os`, `os_family`, `osrelease` and whatever is made of them.
+//! The distribution: `os`, `os_family`, `osrelease` and the grains derived from them.
 //!
-//! Salt asks three sources and prefers now one, now another; formulas live on the outcome, so its
-//! preferences are followed. `tests/grains/os/` has what Salt says for each distribution.
+//! Salt reads three sources and prefers a different one in each case. Formulas rely on the results, so this follows
+//! Salt's preferences. `tests/grains/os/` contains Salt's results for each distribution.
 
 use rocksalt_core::{Map, Value};
 
@@ -13,7 +13,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.extend(distribution(&read));
 }
 
-/// What files tell of the distribution; `read` gives a file's text.
+/// The grains of the distribution, from its files; `read` returns a file's text.
 pub fn distribution(read: &dyn Fn(&str) -> Option<String>) -> Map {
     let release = read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).map(|text| Release::parse(&text));
     let mut lsb = Lsb::parse(&read("/etc/lsb-release").unwrap_or_default());
@@ -33,7 +33,7 @@ pub fn distribution(read: &dyn Fn(&str) -> Option<String>) -> Map {
     let codename_of_file = release.as_ref().and_then(Release::codename);
     let full_name = full_name.unwrap_or_else(|| lsb.id.clone().or_else(|| old_name(read)).unwrap_or_default());
     let full_name = full_name.trim().to_owned();
-    // CentOS 7 and 8 have no minor number in os-release.
+    // os-release of CentOS 7 and 8 has no minor number.
     if lsb.codename.as_deref().is_some_and(|name| name.contains("CentOS Linux 7") || name.contains("CentOS Linux 8")) {
         lsb.release = None;
     }
@@ -65,7 +65,7 @@ pub fn distribution(read: &dyn Fn(&str) -> Option<String>) -> Map {
     grains
 }
 
-/// `/etc/os-release`.
+/// The entries of `/etc/os-release`.
 struct Release(Vec<(String, String)>);
 
 impl Release {
@@ -83,7 +83,7 @@ impl Release {
         self.get("NAME").unwrap_or("Linux")
     }
 
-    /// The file's own code name, or what stands in brackets (or behind a comma) in the version.
+    /// The code name: a key of the file, or the part of the version in parentheses or after a comma.
     fn codename(&self) -> Option<String> {
         if let Some(name) = self.get("VERSION_CODENAME").or_else(|| self.get("UBUNTU_CODENAME")) {
             return Some(name.to_owned());
@@ -96,7 +96,7 @@ impl Release {
     }
 }
 
-/// The value of an assignment as a shell would read it.
+/// The value of an assignment, unquoted as in a shell.
 fn unquoted(value: &str) -> String {
     let value = value.trim();
     match value.chars().next() {
@@ -113,7 +113,7 @@ fn unquoted(value: &str) -> String {
     }
 }
 
-/// `/etc/lsb-release`, and what stands in for it where it is missing.
+/// The data of `/etc/lsb-release`, or of the files that replace it if it is missing.
 #[derive(Default)]
 struct Lsb {
     id: Option<String>,
@@ -126,7 +126,7 @@ impl Lsb {
     fn parse(text: &str) -> Lsb {
         let mut lsb = Lsb::default();
         for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
-            // Salt stops at the first letter that it doesn't expect.
+            // Salt's parser stops at the first character that it doesn't expect.
             let expected = |c: char| c.is_alphanumeric() || c.is_whitespace() || "._-".contains(c);
             let value = value.strip_prefix(['"', '\'']).unwrap_or(value);
             let value: String = value.chars().take_while(|c| expected(*c)).collect();
@@ -182,7 +182,7 @@ fn from_release(release: &Release, lsb: &mut Lsb, os: &mut Option<String>, full_
     }
 }
 
-/// From `cpe:/o:vendor:product:version…` or `cpe:2.3:o:vendor:product:version…`.
+/// Parses `cpe:/o:vendor:product:version…` or `cpe:2.3:o:vendor:product:version…`.
 fn vendor_and_version(cpe: &str) -> Option<(&str, &str)> {
     let parts: Vec<&str> = cpe.split(':').collect();
     let first = match (parts.first(), parts.get(1)) {
@@ -193,7 +193,7 @@ fn vendor_and_version(cpe: &str) -> Option<(&str, &str)> {
     Some((parts.get(first)?, parts.get(first + 2)?))
 }
 
-/// For systems older than os-release. Gives the version if the files know it better than `lsb`.
+/// For systems without os-release. Returns the version if the files have a more precise one than `lsb`.
 fn from_old_files(
     read: &dyn Fn(&str) -> Option<String>,
     lsb: &mut Lsb,
@@ -255,14 +255,14 @@ const OLD_FILES: &[&str] = &[
     "/etc/alpine-release",
 ];
 
-/// `CentOS` of "CentOS release 6.10 (Final)".
+/// `CentOS` from "CentOS release 6.10 (Final)".
 fn old_name(read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let text = OLD_FILES.iter().find_map(|path| read(path))?;
     let name = text.split(" release ").next()?.trim();
     (!name.is_empty() && name != text.trim()).then(|| name.to_owned())
 }
 
-/// The version with the most dots in it that any file knows.
+/// The version with the most dots in any of the files.
 fn best_version(read: &dyn Fn(&str) -> Option<String>, release: Option<&Release>) -> String {
     let mut versions: Vec<String> = Vec::new();
     versions.extend(release.and_then(|release| release.get("VERSION_ID")).map(str::to_owned));
@@ -286,7 +286,7 @@ fn first_version(text: &str) -> Option<&str> {
     Some(rest[..end].trim_end_matches('.'))
 }
 
-/// SL Micro says that it is SLES 16; its users know it by its own name.
+/// SL Micro identifies itself as SLES 16, but its users expect its own name.
 fn micro(release: &Release, grains: &mut Map) {
     let (Some(product), Some(version)) =
         (release.get("SUSE_SUPPORT_PRODUCT"), release.get("SUSE_SUPPORT_PRODUCT_VERSION"))
@@ -332,7 +332,7 @@ mod tests {
 
     use super::*;
 
-    /// Each case has the files of a distribution, and what Salt 3008.3 says on them.
+    /// Each case has the files of a distribution, and the results of Salt 3008.3 for them.
     #[test]
     fn distributions_are_named_as_salt_names_them() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/grains/os");

@@ -1,6 +1,6 @@
-//! The short names of distributions, and of their families, that Salt's users know.
+//! The short names of distributions and of their families, as Salt has them.
 
-/// From the first ten letters of the full name without blanks and "Linux", sorted.
+/// The first ten letters of the full name, without blanks and "Linux", to the short name; sorted.
 const NAMES: &[(&str, &str)] = &[
     ("alibabaclo", "Alinux"),
     ("almalinux", "AlmaLinux"),
@@ -41,7 +41,7 @@ const NAMES: &[(&str, &str)] = &[
     ("void", "Void"),
 ];
 
-/// Families with more than one member; whoever is in none is its own.
+/// Families with several members; any other distribution is its own family.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("Arch", &["Antergos", "Arch ARM", "EndeavourOS", "Manjaro", "Manjaro ARM"]),
     ("Bluewhite", &["Bluewhite64"]),
@@ -149,7 +149,7 @@ pub(super) fn family(os: &str) -> &str {
     FAMILIES.iter().find(|(_, members)| members.contains(&os)).map_or(os, |(family, _)| *family)
 }
 
-/// Takes every " Linux" and " GNU/Linux" out of a name.
+/// Removes every " Linux" and " GNU/Linux" from a name.
 fn without_linux(name: &str) -> String {
     let mut rest = name.to_owned();
     for word in ["gnu/linux", "linux"] {

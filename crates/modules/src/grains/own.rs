@@ -1,4 +1,4 @@
-//! Grains that somebody wrote down: in the target's grains file, or in its configuration.
+//! Configured grains: from the target's grains file, or its configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use super::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Read in this order, later ones win; ours is the last, and the one that is written.
+/// The files in order of increasing precedence. Ours is the last, and the one that is written.
 const SALT_FILE: &str = "/etc/salt/grains";
 const FILE: &str = "/etc/rocksalt/grains";
 
-/// Files first, then the configuration. A file that can't be understood must not stop everything else.
+/// Files first, then the configuration. An invalid file must not prevent everything else.
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     for path in [PathBuf::from(SALT_FILE), path(machine)] {
         grains.extend(read(machine, &path).unwrap_or_default());
@@ -22,7 +22,7 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     }
 }
 
-/// The file that functions write to: beside the configuration file if there is one.
+/// The file that functions write to: in the directory of the configuration file if there is one.
 pub fn path(machine: &dyn Probe) -> PathBuf {
     let Some(conf) = machine.options().get("conf_file").and_then(Value::as_str).filter(|conf| conf.starts_with('/'))
     else {
@@ -34,7 +34,7 @@ pub fn path(machine: &dyn Probe) -> PathBuf {
     Path::new(conf).with_file_name("grains")
 }
 
-/// What the file has; nothing if there is no file.
+/// The grains in the file; none if it does not exist.
 pub fn read(machine: &dyn Probe, path: &Path) -> Result<Map> {
     let Some(text) = look::text(machine, &path.to_string_lossy()) else { return Ok(Map::new()) };
     match yaml::parse(&text) {
@@ -45,7 +45,7 @@ pub fn read(machine: &dyn Probe, path: &Path) -> Result<Map> {
     }
 }
 
-/// Changes the file as a whole, keeping what isn't changed, and forgets what was gathered.
+/// Changes the file, keeps the rest of its content, and drops the gathered grains.
 pub fn change(machine: &dyn System, change: impl FnOnce(&mut Map)) -> Result<()> {
     let path = path(machine);
     let mut grains = read(machine, &path)?;

@@ -1,4 +1,4 @@
-//! The agent's own process: who it runs as, and where.
+//! The agent's own process: its user and its working directory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::machine::{Probe, accounts};
 
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     let status = look::text(machine, "/proc/self/status").unwrap_or_default();
-    // The second number is the effective one.
+    // The second number is the effective id.
     let number =
         |key: &str| look::field(&status, key).and_then(|text| text.split_whitespace().nth(1)?.parse::<u32>().ok());
     let uid = number("Uid").unwrap_or_else(|| rustix::process::geteuid().as_raw());

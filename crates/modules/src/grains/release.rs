@@ -1,4 +1,4 @@
-//! Versions: ours, and that of the Salt whose language we follow.
+//! Versions: ours, and that of the Salt release whose language we implement.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rocksalt_core::{Map, Value};
 
 use crate::machine::Probe;
 
-/// Formulas compare it with what they need.
+/// Formulas compare the version with the one that they need.
 const SALT: [i64; 2] = [3008, 3];
 
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
@@ -16,8 +16,8 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     grains.insert("rocksaltversion", env!("CARGO_PKG_VERSION"));
 }
 
-/// Formulas choose packages by the version of Salt's Python: that of the target's own says the same of it. Its name
-/// says it without running it; without a Python there is no such grain.
+/// Formulas choose packages by the version of Salt's Python; the target's own Python serves the same purpose. The
+/// version is part of the program's name, so it need not be started. Without Python the grain is missing.
 fn python(machine: &dyn Probe, grains: &mut Map) {
     const PYTHON: &str = "/usr/bin/python3";
     let Ok(target) = machine.read_link(Path::new(PYTHON)) else { return };

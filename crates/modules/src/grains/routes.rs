@@ -1,4 +1,4 @@
-//! The routing tables, as `/proc/net` has them.
+//! The routing tables from `/proc/net`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -19,7 +19,7 @@ const GATEWAY: u32 = 0x2;
 const REJECT: u32 = 0x200;
 
 impl Route {
-    /// Leads to everywhere; a route that refuses to is none.
+    /// Whether this is a default route, but not one that rejects.
     pub fn is_default(&self) -> bool {
         self.prefix == 0 && self.destination.is_unspecified() && self.flags & REJECT == 0
     }
@@ -28,7 +28,7 @@ impl Route {
         self.flags & GATEWAY != 0
     }
 
-    /// The letters that `netstat -r` shows.
+    /// The flags as `netstat -r` shows them.
     pub fn letters(&self) -> String {
         let mut letters = String::from(if self.flags & REJECT != 0 { "!" } else { "U" });
         let table: &[(u32, char)] = match self.destination {
@@ -61,14 +61,14 @@ pub fn ipv6(machine: &dyn Probe) -> Vec<Route> {
     look::text(machine, "/proc/net/ipv6_route").unwrap_or_default().lines().filter_map(parse_ipv6).collect()
 }
 
-/// The default route that is used first.
+/// The default route with the highest priority.
 pub fn default(routes: &[Route]) -> Option<&Route> {
     routes.iter().filter(|route| route.is_default() && route.interface != "lo").min_by_key(|route| route.metric)
 }
 
 fn parse_ipv4(line: &str) -> Option<Route> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    // The kernel prints the number as it lies in memory.
+    // The kernel prints the number in host byte order.
     let address = |at: usize| Some(Ipv4Addr::from(u32::from_str_radix(fields.get(at)?, 16).ok()?.to_ne_bytes()));
     Some(Route {
         destination: address(1)?.into(),

@@ -6,7 +6,7 @@ use super::look;
 use crate::machine::Probe;
 
 pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
-    // As in Salt: a machine without SELinux's tools has no such grain.
+    // As in Salt, the grain is missing without SELinux's tools.
     if look::program(machine, "selinuxenabled").is_none() && !look::exists(machine, "/sys/fs/selinux/enforce") {
         return;
     }

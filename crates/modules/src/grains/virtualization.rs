@@ -1,6 +1,6 @@
-//! Is it a machine, a virtual one, or a container?
+//! Whether the machine is physical, virtual, or a container.
 //!
-//! Salt asks `systemd-detect-virt` and `dmidecode`; both only read what is read here.
+//! Salt asks `systemd-detect-virt` and `dmidecode`, which read the same sources as this.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     }
 }
 
-/// What tells one from the other.
+/// The facts that distinguish them.
 #[derive(Default)]
 struct Facts {
-    /// As systemd names container managers.
+    /// The container manager, as systemd names it.
     container: Option<String>,
-    /// The hypervisor's name for itself, from the processor.
+    /// The signature of the hypervisor, from the processor.
     hypervisor: String,
     vendor: String,
     product: String,
@@ -130,7 +130,7 @@ fn detect(facts: &Facts) -> (String, Option<String>) {
     (kind.to_owned(), subtype)
 }
 
-/// Firmware first, since some hypervisors show another's signature to please old systems.
+/// Firmware first, since some hypervisors show another's signature for compatibility with old systems.
 fn hardware(facts: &Facts, dmi: &str) -> &'static str {
     let has = |word: &str| dmi.contains(word);
     match () {
@@ -154,7 +154,7 @@ fn hardware(facts: &Facts, dmi: &str) -> &'static str {
     }
 }
 
-/// What the processor says who runs it.
+/// The hypervisor's signature, from CPUID.
 #[cfg(target_arch = "x86_64")]
 fn hypervisor() -> String {
     let leaf = std::arch::x86_64::__cpuid(0x4000_0000);
@@ -171,7 +171,7 @@ fn container(machine: &dyn Probe) -> Option<String> {
     if let Some(manager) = look::line(machine, "/run/systemd/container") {
         return Some(manager);
     }
-    // Only root may read it; others go by the files.
+    // Only root may read it; for other users the files decide.
     let environment = look::text(machine, "/proc/1/environ").unwrap_or_default();
     let manager = environment.split('\0').find_map(|variable| variable.strip_prefix("container="));
     if let Some(manager) = manager.filter(|manager| !manager.is_empty()) {
@@ -181,7 +181,7 @@ fn container(machine: &dyn Probe) -> Option<String> {
     files.iter().find(|(path, _)| look::exists(machine, path)).map(|(_, manager)| (*manager).to_owned())
 }
 
-/// True if our root isn't that of process 1.
+/// Whether our root differs from that of process 1.
 fn is_chroot(machine: &dyn Probe) -> bool {
     let place = |path: &str| machine.stat(Path::new(path), true).ok().flatten().map(|stat| (stat.device, stat.inode));
     match (place("/"), place("/proc/1/root/.")) {

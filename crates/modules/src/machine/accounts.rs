@@ -1,6 +1,6 @@
-//! Users and groups by name and by number.
+//! Users and groups by name and by id.
 //!
-//! A static program has no name service switch: the files come first, then `getent`, which has it.
+//! A static program has no name service switch, so this reads the files first, then asks `getent`, which uses it.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub struct Group {
     pub members: Vec<String>,
 }
 
-/// By name, or by number where no name fits.
+/// Finds a user by name, or by id if no name matches.
 pub fn user(machine: &dyn Probe, key: &str) -> Option<User> {
     let by_name = |user: &User| user.name == key;
     let by_number = |user: &User| key.parse() == Ok(user.uid);
@@ -38,7 +38,7 @@ pub fn user(machine: &dyn Probe, key: &str) -> Option<User> {
         .or_else(|| getent(machine, "passwd", key).as_deref().and_then(parse_user))
 }
 
-/// By name, or by number where no name fits.
+/// Finds a group by name, or by id if no name matches.
 pub fn group(machine: &dyn Probe, key: &str) -> Option<Group> {
     let groups = groups(machine);
     groups
@@ -49,14 +49,14 @@ pub fn group(machine: &dyn Probe, key: &str) -> Option<Group> {
         .or_else(|| getent(machine, "group", key).as_deref().and_then(parse_group))
 }
 
-/// The numbers of all groups that a user is in, its own first.
+/// The ids of all groups of a user, the primary one first.
 pub fn groups_of(machine: &dyn Probe, user: &User) -> Vec<u32> {
     let member = |group: &Group| group.members.contains(&user.name) && group.gid != user.gid;
     let others = groups(machine).into_iter().filter(member).map(|group| group.gid);
     std::iter::once(user.gid).chain(others).collect()
 }
 
-/// The number of the user that this program acts as. Variables lie after `su` and `sudo`; the kernel doesn't.
+/// The id of the user that this program runs as. After `su` and `sudo` variables may be wrong, so the kernel is asked.
 pub fn own_uid(machine: &dyn Probe) -> u32 {
     let lines = lines(machine, "/proc/self/status");
     let ids = lines.iter().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
@@ -79,7 +79,7 @@ fn lines(machine: &dyn Probe, path: &str) -> Vec<String> {
 }
 
 fn getent(machine: &dyn Probe, database: &str, key: &str) -> Option<String> {
-    // A key is a user's word: it must not be taken for an option.
+    // The key may come from a user: it must not be taken for an option.
     if key.is_empty() || key.starts_with('-') || key.contains(['\n', '\0', ':']) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Bytes in a plan: a text if they are UTF-8, so that it can be read; else bytes.
+//! Serializes bytes in a plan as text if they are UTF-8, so that they are readable, otherwise as bytes.
 
 use rocksalt_core::Value;
 use serde::{Deserialize, Deserializer, Serializer, de};
@@ -18,7 +18,7 @@ pub fn deserialize<'de, B: From<Vec<u8>>, D: Deserializer<'de>>(from: D) -> Resu
     }
 }
 
-/// The same for bytes that may be absent.
+/// The same for optional bytes.
 pub mod option {
     use super::{Deserialize, Deserializer, Serializer};
 

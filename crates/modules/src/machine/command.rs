@@ -1,4 +1,4 @@
-//! [`Command`]: a child process to run, and what came of it.
+//! [`Command`]: a child process to run, and [`Output`], its result.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,32 +14,32 @@ pub struct Command {
     pub argv: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// Set (`Some`) or removed (`None`), on top of the agent's environment.
+    /// Variables to set (`Some`) or remove (`None`) in the agent's environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, Option<String>)>,
-    /// Start from an empty environment instead.
+    /// Starts from an empty environment instead.
     #[serde(default, skip_serializing_if = "is_false")]
     pub clean_env: bool,
     #[serde(default, skip_serializing_if = "Option::is_none", with = "bytes::option")]
     pub stdin: Option<Vec<u8>>,
-    /// Run as this user, with its groups.
+    /// Runs as this user, with its groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub umask: Option<u32>,
-    /// Standard error goes where standard output goes, in the order in which it was written.
+    /// Standard error is merged into standard output, in the order of writing.
     #[serde(default, skip_serializing_if = "is_false")]
     pub merge_stderr: bool,
-    /// It leaves a daemon running, which may keep its output open for ever: the command's own end is
-    /// the end. Standard error is merged.
+    /// The command leaves a daemon running, which may keep its output open: only wait for the command itself. Standard
+    /// error is merged.
     #[serde(default, skip_serializing_if = "is_false")]
     pub leaves_daemon: bool,
-    /// The whole process group is killed after it.
+    /// After this time the whole process group is killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// Sees the output as it comes, besides what is collected.
+    /// Receives the output as it arrives, in addition to the result.
     #[serde(skip)]
     pub sink: Option<Sink>,
 }
@@ -49,7 +49,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Takes pieces of output as they come.
+/// Receives pieces of output as they arrive.
 pub type Sink = Arc<dyn Fn(Pipe, &[u8]) + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub enum Pipe {
     Stderr,
 }
 
-/// How a command ended. Being killed by signal 9 is a code of -9, as in Python.
+/// The result of a command. As in Python, a command that was killed by signal 9 has the code -9.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     pub code: i32,
@@ -83,7 +83,7 @@ impl Output {
         self.code == 0 && !self.timed_out
     }
 
-    /// Standard output as text, whatever its bytes.
+    /// Standard output as text, with invalid UTF-8 replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }

@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Files and directories in a map, and answers to commands that a test wrote down.
+/// Files and directories in a map, and the outputs of commands that a test defines.
 #[derive(Default)]
 pub struct Fake {
     files: Mutex<BTreeMap<PathBuf, FakeNode>>,
-    /// For each command its answers in order; the last one stays.
+    /// The outputs of each command, in order; the last one is repeated.
     commands: Mutex<BTreeMap<Vec<String>, VecDeque<Output>>>,
-    /// What a command leaves behind.
+    /// The files that a command writes.
     effects: Mutex<BTreeMap<Vec<String>, WrittenFiles>>,
     asked: Mutex<Vec<Command>>,
     environment: Mutex<BTreeMap<String, String>>,
@@ -42,7 +42,7 @@ struct FakeNode {
     uid: u32,
     gid: u32,
     mtime: f64,
-    /// Names of one file have the same.
+    /// Hard links of one file share it.
     inode: u64,
 }
 
@@ -60,7 +60,7 @@ impl Fake {
         Fake::default()
     }
 
-    /// Has a file, and the directories above it.
+    /// Adds a file and its parent directories.
     #[must_use]
     pub fn file(self, path: &str, content: impl Into<Vec<u8>>) -> Fake {
         self.put(Path::new(path), FakeContent::File(content.into()), 0o644);
@@ -79,14 +79,14 @@ impl Fake {
         self
     }
 
-    /// Has a device, a pipe or a socket.
+    /// Adds a device, a pipe or a socket.
     #[must_use]
     pub fn special(self, path: &str, kind: FileKind) -> Fake {
         self.put(Path::new(path), FakeContent::Special(kind, Vec::new()), 0o660);
         self
     }
 
-    /// What is there belongs to these and has this mode.
+    /// Sets owner and mode of an existing path.
     #[must_use]
     pub fn owned(self, path: &str, uid: u32, gid: u32, mode: u32) -> Fake {
         if let Some(node) = lock(&self.files).get_mut(Path::new(path)) {
@@ -112,7 +112,7 @@ impl Fake {
         self
     }
 
-    /// Answers a command so; given again, the command is answered so the next time.
+    /// Defines the output of a command; further calls for the same command define its next outputs.
     #[must_use]
     pub fn command(self, argv: &[&str], output: Output) -> Fake {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
@@ -120,7 +120,7 @@ impl Fake {
         self
     }
 
-    /// A command writes this file.
+    /// Defines a file that a command writes.
     #[must_use]
     pub fn command_writes(self, argv: &[&str], path: &str, content: impl Into<Vec<u8>>) -> Fake {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
@@ -128,7 +128,7 @@ impl Fake {
         self
     }
 
-    /// The commands that were run so far, also those without an answer.
+    /// The commands that were run so far, including those without a defined output.
     pub fn asked(&self) -> Vec<Command> {
         lock(&self.asked).clone()
     }
@@ -346,7 +346,7 @@ impl System for Fake {
                 Ok(())
             }
             Some((path, node)) => {
-                // A new file takes the place; other names of the old one keep it.
+                // A new file replaces the old one; hard links of the old one keep its content.
                 let fresh = FakeNode::new(FakeContent::File(content.to_vec()), mode.unwrap_or(node.mode));
                 let fresh = match node.content {
                     FakeContent::Link(_) => FakeNode { mode: mode.unwrap_or(0o644), ..fresh },

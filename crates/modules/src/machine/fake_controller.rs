@@ -10,21 +10,21 @@ use super::Upward;
 use crate::text::digest;
 use crate::{Error, Result};
 
-/// Has files and web pages, and remembers what it was given.
+/// Provides files and web pages, and records what it receives.
 #[derive(Default)]
 pub struct FakeController {
-    /// Paths of the tree to content.
+    /// Content by path in the file tree.
     pub files: BTreeMap<String, Vec<u8>>,
     pub urls: BTreeMap<String, Vec<u8>>,
-    /// What other targets answer to everything.
+    /// The results of other targets, for every function.
     pub answers: Map,
-    /// Every file arrives other than it was sent.
+    /// Every file arrives damaged.
     pub damages: bool,
     pub pushed: Mutex<BTreeMap<String, Vec<u8>>>,
     pub events: Mutex<Vec<Event>>,
-    /// `target function args kwargs`, as text.
+    /// The published calls as `target function args kwargs`.
     pub published: Mutex<Vec<String>>,
-    /// How many files were sent.
+    /// The number of files that were sent to targets.
     pub sent: Mutex<usize>,
 }
 

@@ -17,14 +17,14 @@ type FakeRenderer = Box<dyn Fn(&Template<'_>) -> Result<String> + Send + Sync>;
 pub struct FakeServices {
     pillar: Arc<Map>,
     files: BTreeMap<(String, String), Arc<[u8]>>,
-    /// Those of environment `base` that are no plain files of mode 0644.
+    /// Entries of environment `base` that are not plain files of mode 0644.
     kinds: BTreeMap<String, EntryKind>,
     renderer: Option<FakeRenderer>,
     state_runner: Option<FakeRunner>,
 }
 
 impl FakeServices {
-    /// Answers runs of states.
+    /// Sets the function that serves runs of states.
     #[must_use]
     pub fn with_state_runner(
         mut self,
@@ -40,7 +40,7 @@ impl FakeServices {
         self
     }
 
-    /// A file of environment `base`.
+    /// Adds a file to environment `base`.
     #[must_use]
     pub fn with_file(mut self, path: &str, content: impl AsRef<[u8]>) -> FakeServices {
         self.files.insert(("base".into(), path.into()), content.as_ref().into());
@@ -54,7 +54,7 @@ impl FakeServices {
         self
     }
 
-    /// A link; it has what the file it leads to had before.
+    /// Adds a link, with the content of the file to which it points, which must be added before.
     #[must_use]
     pub fn with_link(mut self, path: &str, target: &str) -> FakeServices {
         let beside = path.rsplit_once('/').map_or(target.to_owned(), |(above, _)| format!("{above}/{target}"));
@@ -65,7 +65,7 @@ impl FakeServices {
         self
     }
 
-    /// A directory with nothing in it.
+    /// Adds an empty directory.
     #[must_use]
     pub fn with_directory(mut self, path: &str) -> FakeServices {
         self.kinds.insert(path.into(), EntryKind::Directory);

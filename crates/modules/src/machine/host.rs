@@ -19,15 +19,15 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// What all calls on one machine share.
+/// The state that all calls on one machine share.
 pub struct Base {
-    /// The program that can become another user; it knows [`super::EXEC_AS`].
+    /// The program that can become another user: one that implements [`super::EXEC_AS`].
     launcher: Option<PathBuf>,
     environment: Mutex<BTreeMap<String, String>>,
-    /// With the options that they were gathered under.
+    /// The gathered grains, with the options that they depend on.
     grains: Mutex<Option<(Map, Arc<Map>)>>,
     gather: fn(&dyn Probe) -> Map,
-    /// Calls that another process on this machine goes on with.
+    /// Returns the calls that another process on this machine still runs.
     beside: fn() -> Vec<ActiveCall>,
     calls: Mutex<Calls>,
 }
@@ -43,27 +43,27 @@ impl Base {
         Base::with(launcher, crate::grains::gather)
     }
 
-    /// As [`Base::new`], with another way to gather grains.
+    /// As [`Base::new`], with another function to gather grains.
     pub fn with(launcher: Option<PathBuf>, gather: fn(&dyn Probe) -> Map) -> Base {
-        // Variables that are no text can't be shown or sent; commands don't get them.
+        // Variables that are not UTF-8 can't be shown or sent, so commands don't get them.
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        // By these bash takes itself for a login over SSH and runs `.bashrc` before each command.
+        // With these variables bash assumes a login over SSH and runs `.bashrc` before each command.
         let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
         let environment = Mutex::new(environment.collect());
         Base { launcher, environment, grains: Mutex::default(), gather, beside: Vec::new, calls: Mutex::default() }
     }
 
-    /// Knows of calls that another process on this machine goes on with.
+    /// Sets the function that lists calls that another process on this machine still runs.
     #[must_use]
     pub fn beside(mut self, look: fn() -> Vec<ActiveCall>) -> Base {
         self.beside = look;
         self
     }
 
-    /// A call begins; it counts as running until the host is dropped.
+    /// Begins a call, which counts as running until the host is dropped.
     ///
-    /// `sink` sees the output of the commands that it runs.
+    /// `sink` receives the output of the commands that it runs.
     pub fn begin(
         self: &Arc<Base>,
         running: ActiveCall,
@@ -110,7 +110,7 @@ pub struct HostSystem {
     upward: Box<dyn Upward>,
     services: OnceLock<Services>,
     notes: RunNotes,
-    /// Instead of the machine's own.
+    /// Replaces the machine's own grains.
     grains: Option<Arc<Map>>,
     sink: Option<Sink>,
     log: Option<CallLog>,
@@ -124,26 +124,26 @@ impl HostSystem {
         calls.running.get(&self.number).and_then(|(running, _)| running.job)
     }
 
-    /// How somebody else stops this call.
+    /// The signal that stops this call from another thread.
     pub fn signal(&self) -> Arc<Signal> {
         Arc::clone(&self.signal)
     }
 
-    /// The machine as if it had these grains.
+    /// Replaces the machine's grains.
     #[must_use]
     pub fn with_grains(mut self, grains: Option<Map>) -> HostSystem {
         self.grains = grains.map(Arc::new);
         self
     }
 
-    /// Sends the diagnostic lines of this call.
+    /// Sets where the diagnostic lines of this call are sent.
     #[must_use]
     pub fn with_log(mut self, log: Option<CallLog>) -> HostSystem {
         self.log = log;
         self
     }
 
-    /// Gives it the controller's services. After the call began, since templates call functions on this very host.
+    /// Sets the controller's services. Called after the call has begun, since templates call functions on this host.
     pub fn set_services(&self, services: Services) {
         let _ = self.services.set(services);
     }
@@ -171,7 +171,7 @@ impl HostSystem {
         result
     }
 
-    /// Only the program and the number of its arguments: any of them may be a password.
+    /// Logs only the program and the number of its arguments: any of them may be a password.
     fn log_command(&self, command: &Command, time: Duration, result: &Result<Output>) {
         let program = command.argv.first().map_or("", String::as_str);
         let (arguments, ms) = (command.argv.len().saturating_sub(1), time.as_millis());
@@ -337,7 +337,7 @@ impl System for HostSystem {
 
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()> {
         fs::DirBuilder::new().mode(mode).create(path)?;
-        // The umask took its share of the mode; the mode that was asked for holds.
+        // The umask was applied to the mode; set the requested mode.
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
     }
 
@@ -395,7 +395,7 @@ impl System for HostSystem {
         let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = false;
         for (running, signal) in calls.running.values().filter(|(running, _)| running.job == Some(job)) {
-            // A call that looks for jobs to stop would stop itself otherwise.
+            // Otherwise a call that looks for jobs to stop would stop itself.
             if !running.function.starts_with("saltutil.") {
                 signal.stop(how);
                 found = true;
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_file_keeps_what_is_noted_about_it() {
-        // Beside the build: not every system's temporary directory has such notes.
+        // In the build directory: the temporary directory of some systems does not support extended attributes.
         let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("there is room for a directory");
         let path = place.path().join("f");
         fs::write(&path, "old").expect("it is ours");

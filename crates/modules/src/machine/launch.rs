@@ -1,7 +1,7 @@
-//! Becoming another user before a command starts.
+//! Becomes another user before a command starts.
 //!
-//! Rust offers no safe hook between fork and exec, so the agent starts itself with `exec-as`, drops
-//! its rights while it still has one thread only, and becomes the command.
+//! Rust offers no safe hook between fork and exec, so the agent starts itself with `exec-as`, drops its privileges
+//! while it still has a single thread, and then executes the command.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -15,10 +15,10 @@ use super::accounts::{self, User};
 use super::{Command, Probe};
 use crate::{Error, Result};
 
-/// The argument by which a program knows that it must become somebody else.
+/// The first argument of a program that must become another user.
 pub const EXEC_AS: &str = "exec-as";
 
-/// The arguments that make the launcher run a command as it is requested; empty if it needs none.
+/// The launcher's arguments to run a command as requested; empty if it needs no launcher.
 pub(super) fn prefix(machine: &dyn Probe, command: &Command) -> Result<(Vec<String>, Option<User>)> {
     if command.user.is_none() && command.group.is_none() && command.umask.is_none() {
         return Ok((Vec::new(), None));
@@ -42,7 +42,7 @@ pub(super) fn prefix(machine: &dyn Probe, command: &Command) -> Result<(Vec<Stri
     Ok((vec![EXEC_AS.into(), uid, gids.join(","), mask], user))
 }
 
-/// What a program does when its first argument is [`EXEC_AS`]; returns only if it can't.
+/// Runs when a program's first argument is [`EXEC_AS`]. Returns only on failure, with the reason.
 pub fn exec_as(arguments: &[OsString]) -> String {
     let texts: Vec<&str> = arguments.iter().take(3).filter_map(|argument| argument.to_str()).collect();
     let ([uid, gids, mask], Some(program)) = (texts.as_slice(), arguments.get(3)) else {

@@ -1,10 +1,10 @@
-//! [`CallLog`]: where the diagnostic lines of one call go.
+//! [`CallLog`]: sends the diagnostic lines of one call.
 
 use std::fmt::Arguments;
 
 use rocksalt_core::log::{LogLevel, LogRecord};
 
-/// Sends lines up to a level to the controller.
+/// Sends lines to the controller, up to a level.
 pub struct CallLog {
     level: LogLevel,
     send: Box<dyn Fn(LogRecord) + Send + Sync>,
@@ -15,7 +15,7 @@ impl CallLog {
         CallLog { level, send: Box::new(send) }
     }
 
-    /// Formats and sends the line if its level was asked for. The text must not hold values that may be secret:
+    /// Formats and sends the line if its level was requested. The text must not contain values that may be secret:
     /// arguments, pillar, file contents, variables, command lines.
     pub fn write(&self, level: LogLevel, module: &str, text: Arguments<'_>) {
         if level <= self.level {

@@ -1,7 +1,7 @@
 //! The machine that a function works on: [`Probe`] reads, [`System`] also changes it.
 //!
-//! A dry run gets a [`Probe`] only, so it can't write. Both are implemented by [`HostSystem`], the real
-//! machine, and by [`Fake`], which tests use.
+//! A dry run only gets a [`Probe`], so it can't write. Both are implemented by [`HostSystem`], the real machine, and by
+//! [`Fake`], which tests use.
 
 pub mod accounts;
 pub mod bytes;
@@ -45,14 +45,14 @@ pub use upward::{NoController, Upward};
 
 use crate::Result;
 
-/// Looks, and cannot change anything.
+/// Reads from the machine, and cannot change anything.
 pub trait Probe: Send + Sync {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// At most `length` bytes from `offset`; fewer only at the end.
+    /// Reads at most `length` bytes from `offset`; fewer only at the end.
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
 
-    /// `None` if there is nothing. A link is followed if `follow` says so.
+    /// `None` if the path does not exist. Follows a link if `follow` is set.
     fn stat(&self, path: &Path, follow: bool) -> io::Result<Option<Stat>>;
 
     /// The names in a directory, sorted.
@@ -60,16 +60,16 @@ pub trait Probe: Send + Sync {
 
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Runs a command that only looks (`getent passwd x`, `systemctl is-active y`).
+    /// Runs a command that only reads (`getent passwd x`, `systemctl is-active y`).
     fn query(&self, command: &Command) -> Result<Output>;
 
     /// The value of a variable of the agent's own environment.
     fn env(&self, name: &str) -> Option<String>;
 
-    /// All of them.
+    /// All variables of the agent's environment.
     fn environment(&self) -> Vec<(String, String)>;
 
-    /// What is known of the machine; gathered once, then kept.
+    /// The machine's grains, gathered once.
     fn grains(&self) -> Arc<Map>;
 
     /// The target's configuration (Salt's minion options).
@@ -78,13 +78,13 @@ pub trait Probe: Send + Sync {
     /// Seconds since 1970, with fractions.
     fn now(&self) -> f64;
 
-    /// True once somebody wants this call to stop; long loops must look.
+    /// True once this call was asked to stop; long loops must check it.
     fn cancelled(&self) -> bool;
 
-    /// Waits, but not past a cancel. An error if it was cancelled.
+    /// Waits. Fails as soon as the call is cancelled.
     fn sleep(&self, seconds: f64) -> Result<()>;
 
-    /// The controller, for files, other targets and events.
+    /// The controller, for requests for files, other targets and events.
     fn controller(&self) -> &dyn Upward;
 
     /// The controller's files.
@@ -96,36 +96,35 @@ pub trait Probe: Send + Sync {
     /// Renders templates.
     fn templates(&self) -> &dyn TemplateRenderer;
 
-    /// What the steps of this run leave for each other.
+    /// The notes that the steps of this run leave for each other.
     fn run_notes(&self) -> &RunNotes;
 
-    /// The calls that run on this machine at this moment, this one included.
+    /// The calls that run on this machine at the moment, including this one.
     fn running(&self) -> Vec<ActiveCall>;
 
-    /// Writes a diagnostic line, for people who look for what went on (`-vv`). See [`CallLog::write`] for what it
-    /// must not hold.
+    /// Writes a diagnostic line for the operator (`-vv`). See [`CallLog::write`] for what it must not contain.
     fn log(&self, _: LogLevel, _module: &str, _text: std::fmt::Arguments<'_>) {}
 }
 
-/// Changes things too. About ten primitives; everything else is made of them.
+/// Also changes the machine. It has about ten primitives; everything else is built on them.
 pub trait System: Probe {
-    /// Replaces a file as a whole: written beside it, then renamed over it, so that nobody ever
-    /// sees half of it. Owner and mode of a file that was there stay, unless `mode` is given.
+    /// Replaces a file as a whole: writes a temporary file beside it and renames it, so that nobody sees a partial
+    /// file. Owner and mode of an existing file stay, unless `mode` is given.
     fn write(&self, path: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()>;
 
-    /// As `write`, with the content pulled piece by piece until it gives an empty one.
+    /// As `write`, with the content from `next`, piece by piece until it returns an empty one.
     fn write_stream(&self, path: &Path, mode: Option<u32>, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
 
-    /// Adds to the end of a file, in place.
+    /// Appends to a file in place.
     fn append(&self, path: &Path, content: &[u8]) -> io::Result<()>;
 
-    /// A file or link, or a directory with all that is in it. Never follows a link.
+    /// Removes a file or link, or a directory with its content. Never follows a link.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// An empty directory, and nothing else.
+    /// Removes an empty directory, and nothing else.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Fails if there is something already.
+    /// Creates a directory; fails if the path exists.
     fn make_dir(&self, path: &Path, mode: u32) -> io::Result<()>;
 
     fn symlink(&self, target: &Path, link: &Path) -> io::Result<()>;
@@ -136,41 +135,41 @@ pub trait System: Probe {
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;
 
-    /// `None` leaves it as it is.
+    /// Sets owner and group; `None` leaves one unchanged.
     fn set_owner(&self, path: &Path, uid: Option<u32>, gid: Option<u32>, follow: bool) -> io::Result<()>;
 
-    /// Access and modification time in seconds since 1970. Makes nothing.
+    /// Sets access and modification time, in seconds since 1970. Creates nothing.
     fn set_times(&self, path: &Path, atime: f64, mtime: f64) -> io::Result<()>;
 
     /// Runs a command.
     fn run(&self, command: &Command) -> Result<Output>;
 
-    /// Sets or removes a variable of the agent's own environment, for the commands it runs later.
+    /// Sets or removes a variable of the agent's environment, for commands that it runs later.
     fn set_env(&self, name: &str, value: Option<&str>);
 
-    /// Forgets the grains, so that the next look gathers them anew.
+    /// Drops the grains, so that the next read gathers them again.
     fn refresh_grains(&self);
 
-    /// Forgets the pillar, so that the next look compiles it anew.
+    /// Drops the pillar, so that the next read compiles it again.
     fn refresh_pillar(&self);
 
     /// Compiles and runs states.
     fn states(&self) -> &dyn StateRunner;
 
-    /// Ends another call on this machine; false if there is none of that job.
+    /// Stops another call on this machine; false if no call of that job runs.
     fn stop(&self, job: JobId, how: StopSignal) -> bool;
 }
 
-/// How hard to stop a call.
+/// How to stop a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopSignal {
-    /// SIGTERM to its children.
+    /// Sends SIGTERM to its children.
     Term,
-    /// SIGKILL to its children.
+    /// Sends SIGKILL to its children.
     Kill,
 }
 
-/// A call that runs now.
+/// A running call.
 #[derive(Clone, Debug)]
 pub struct ActiveCall {
     pub job: Option<JobId>,

@@ -1,4 +1,4 @@
-//! Runs a child process with a time limit, so that a cancel reaches all it started.
+//! Runs a child process with a time limit, and ends everything that it started on a cancel.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -13,7 +13,7 @@ use super::signal::{Signal, signal_group};
 use super::{Command, Output, Pipe, Sink, StopSignal};
 use crate::{Error, Result};
 
-/// How long a command may take to end after it was asked to, before it is killed.
+/// How long a command may take to end after SIGTERM, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 
 enum News {
@@ -22,10 +22,10 @@ enum News {
     Exit(io::Result<ExitStatus>),
 }
 
-/// A command with all that was found out for it.
+/// A command with everything that was resolved for it.
 pub(super) struct ProcessSpec<'a> {
     pub command: &'a Command,
-    /// It and `prefix` go before the command's own words where it must run as somebody else.
+    /// The launcher and `prefix` precede the command's own arguments if it must run as another user.
     pub launcher: Option<&'a Path>,
     pub prefix: &'a [String],
     pub user: Option<&'a User>,
@@ -55,17 +55,17 @@ pub(super) fn run(wanted: &ProcessSpec<'_>, signal: &Signal) -> Result<Output> {
     output
 }
 
-/// Where a command's output goes.
+/// The destination of a command's output.
 enum Outlet {
-    /// Into the two pipes that the child has.
+    /// The two pipes of the child.
     Apart,
     Merged(io::PipeReader),
-    /// A file in memory, which outlives the command in the hands of the daemon that it has left.
+    /// A file in memory, which a daemon that the command leaves behind may keep open.
     File(File),
 }
 
-/// What is in the file. From now on it can't grow: a daemon's later writes fail there, but nobody's memory fills up,
-/// and unlike with a closed pipe no signal ends it.
+/// The content of the file. Seals it, so that it can't grow: later writes of the daemon fail, but don't fill the
+/// memory, and unlike a closed pipe don't end the daemon by a signal.
 fn sealed(mut file: File) -> io::Result<Vec<u8>> {
     rustix::fs::fcntl_add_seals(&file, rustix::fs::SealFlags::GROW)?;
     let mut content = Vec::new();
@@ -113,7 +113,7 @@ fn spawn(wanted: &ProcessSpec<'_>) -> io::Result<(Child, Outlet)> {
     }
     let (reader, writer) = io::pipe()?;
     process.stdout(writer.try_clone()?).stderr(writer);
-    // Our own ends for writing go with `process`; else the pipe would never end.
+    // Drops `process` with our writing ends; otherwise the pipe would never end.
     Ok((process.spawn()?, Outlet::Merged(reader)))
 }
 
@@ -140,7 +140,7 @@ fn attend(
         read_in_background(stderr, Pipe::Stderr, sender.clone());
     }
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), wanted.command.stdin.clone()) {
-        // A command that doesn't read its input is no error of ours.
+        // A command that doesn't read its input is no error.
         std::thread::spawn(move || drop(pipe.write_all(&input)));
     }
     std::thread::spawn(move || drop(sender.send(News::Exit(child.wait()))));
@@ -182,7 +182,7 @@ fn attend(
         }
     }
     if output.timed_out {
-        // Whatever the command started that outlived it or would not listen.
+        // Ends everything that the command started and that still runs.
         signal_group(pid, StopSignal::Kill);
     }
     if signal.cancelled() {
@@ -210,7 +210,7 @@ fn read_in_background(mut pipe: impl Read + Send + 'static, name: Pipe, sender: 
 }
 
 fn start_error(program: &str, cwd: Option<&Path>, error: &io::Error) -> Error {
-    // The system gives one and the same error for a missing program and a missing directory.
+    // The system has the same error for a missing program and a missing directory.
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
         return Error::failed(format!("Specified cwd '{}' either not absolute or does not exist", cwd.display()));
     }

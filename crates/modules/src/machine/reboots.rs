@@ -1,10 +1,10 @@
-//! [`Reboots`]: lets a step reboot the machine without ending the run that it is part of.
+//! [`Reboots`]: lets a step reboot the machine without ending its run.
 
 use std::sync::{Mutex, PoisonError};
 
 use rocksalt_core::Map;
 
-/// A step's request, which the run carries out when the step has ended.
+/// A step's request, which the run carries out after the step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebootRequest {
     /// Shown to logged-in users.
@@ -28,7 +28,7 @@ impl Reboots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Declares that a run can resume after a reboot; false if an outer run has done so already.
+    /// Declares that a run can resume after a reboot. Returns false if an outer run has done so already.
     pub fn offer(&self) -> bool {
         !std::mem::replace(&mut self.state().offered, true)
     }
@@ -38,7 +38,7 @@ impl Reboots {
         (state.offered, state.request) = (false, None);
     }
 
-    /// Stores a step's request; false if no run could resume afterwards.
+    /// Stores a step's request. Returns false if no run could resume afterwards.
     pub fn request(&self, request: RebootRequest) -> bool {
         let mut state = self.state();
         if state.offered {
@@ -51,7 +51,7 @@ impl Reboots {
         self.state().request.clone()
     }
 
-    /// Stores what the controller must know to resume the run, once everything is ready for the reboot.
+    /// Stores the data that the controller needs to resume the run, once everything is ready for the reboot.
     pub fn announce(&self, announcement: Map) {
         self.state().announcement = Some(announcement);
     }

@@ -1,4 +1,4 @@
-//! [`RunNotes`]: what the steps of one run leave for each other.
+//! [`RunNotes`]: data that the steps of one run share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use rocksalt_core::Map;
 
 use super::Reboots;
 
-/// Empty when a run begins.
+/// Empty at the start of a run.
 #[derive(Default)]
 pub struct RunNotes {
     values: Mutex<Map>,
@@ -19,7 +19,7 @@ impl RunNotes {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a step asks for a reboot in the middle of the run.
+    /// Receives a step's request for a reboot in the middle of the run.
     pub fn reboots(&self) -> &Reboots {
         &self.reboots
     }

@@ -11,7 +11,7 @@ pub struct TreeEntry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// `mode` has the permission bits that the file has on the controller.
+    /// `mode` has the permission bits of the file on the controller.
     File {
         size: u64,
         mode: u32,
@@ -29,7 +29,7 @@ pub struct Template<'a> {
     /// `jinja`, or a pipe of renderers.
     pub renderer: &'a str,
     pub text: &'a str,
-    /// Where it comes from, for messages and for relative imports: `salt://nginx/nginx.conf`.
+    /// The origin, for messages and for relative imports: `salt://nginx/nginx.conf`.
     pub source: &'a str,
     pub saltenv: &'a str,
     /// Variables besides the usual ones (`salt`, `grains`, `pillar`, `opts` …).
@@ -47,9 +47,9 @@ pub struct StateRequest {
     /// Merged over the pillar.
     pub pillar: Map,
     pub test: bool,
-    /// `ansible` (also `ordered`), `justdoit` or `genius`; `None`: as configured.
+    /// `ansible` (also `ordered`), `justdoit` or `genius`; `None` uses the configured one.
     pub mode: Option<String>,
-    /// State files, or ids, that are left out.
+    /// State files or ids to leave out.
     pub exclude: Vec<Value>,
     /// For `Single`: `file.managed` and its arguments. For `SlsId`: the id. For `High`, `Low`: the data.
     pub argument: Value,
@@ -74,6 +74,6 @@ pub enum StateVerb {
     Graph,
     /// Reports what is wrong, without applying anything.
     Check,
-    /// Resumes a run after a reboot; `argument` says which run.
+    /// Resumes a run after a reboot; `argument` identifies the run.
     Resume,
 }

@@ -10,9 +10,9 @@ use crate::catalog::FunctionOutcome;
 
 /// The controller's file tree, as one run sees it.
 ///
-/// A file is fetched once in a run, whoever asks; `path` never starts with `salt://` or a slash.
+/// A file is fetched only once in a run; `path` never starts with `salt://` or a slash.
 pub trait FileTree: Send + Sync {
-    /// `base`, `dev` …
+    /// The names of the environments: `base`, `dev` …
     fn environments(&self) -> Result<Vec<String>>;
 
     /// Every entry of an environment, sorted by path.
@@ -27,19 +27,19 @@ pub trait FileTree: Send + Sync {
 
 /// This target's pillar, compiled by the controller.
 pub trait TargetPillar: Send + Sync {
-    /// The pillar. If parts of it did not render, `_errors` lists why, as in Salt.
+    /// The pillar. If parts of it failed to render, `_errors` lists why, as in Salt.
     fn pillar(&self) -> Result<Arc<Map>>;
 
     /// Forgets the pillar, so that the next read compiles it again.
     fn refresh(&self);
 }
 
-/// Renders templates. Their functions run on this machine, as Salt's do.
+/// Renders templates. As in Salt, their functions run on this machine.
 pub trait TemplateRenderer: Send + Sync {
     /// Renders a template to text.
     fn render(&self, template: &Template<'_>) -> Result<String>;
 
-    /// Renders with a pipe that ends with data: `jinja|yaml`.
+    /// Renders with a pipe of renderers that ends with data: `jinja|yaml`.
     fn render_data(&self, template: &Template<'_>) -> Result<Value>;
 }
 
@@ -49,7 +49,7 @@ pub trait StateRunner: Send + Sync {
     fn run(&self, request: StateRequest) -> Result<FunctionOutcome>;
 }
 
-/// What a [`Host`](super::Host) is given when a call begins.
+/// The services that a [`HostSystem`](super::HostSystem) gets when a call begins.
 pub struct Services {
     pub files: Arc<dyn FileTree>,
     pub pillar: Arc<dyn TargetPillar>,
@@ -58,7 +58,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// One object that provides all of them.
+    /// Services from one object that provides all of them.
     pub fn all_from<S>(provider: Arc<S>) -> Services
     where
         S: FileTree + TargetPillar + TemplateRenderer + StateRunner + 'static,

@@ -1,4 +1,4 @@
-//! [`Signal`]: how somebody else stops a running call.
+//! [`Signal`]: stops a running call from another thread.
 
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal as Number, kill_process_group};
 
 use super::StopSignal;
 
-/// Shared between a call's thread and whoever may stop it.
+/// Shared between a call's thread and the threads that may stop it.
 #[derive(Default)]
 pub struct Signal {
     state: Mutex<SignalState>,
@@ -23,7 +23,7 @@ struct SignalState {
 }
 
 impl Signal {
-    /// Marks the call as cancelled and signals what it started.
+    /// Marks the call as cancelled, and signals the processes that it started.
     pub fn stop(&self, how: StopSignal) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.cancelled = true;
@@ -37,7 +37,7 @@ impl Signal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).cancelled
     }
 
-    /// Waits so long, or until it is cancelled; true if it was.
+    /// Waits for this time, or until the call is cancelled. Returns true if it was cancelled.
     pub fn wait(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ impl Signal {
         state.cancelled
     }
 
-    /// A child was started. If the call was cancelled meanwhile, it ends at once.
+    /// Registers a child. If the call was cancelled meanwhile, signals it at once.
     pub(super) fn started(&self, child: u32) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.children.insert(child);
@@ -62,7 +62,7 @@ impl Signal {
     }
 }
 
-/// Signals a whole process group; that it is gone already is fine.
+/// Signals a whole process group; one that has ended is no error.
 pub(super) fn signal_group(leader: u32, how: StopSignal) {
     let number = match how {
         StopSignal::Term => Number::TERM,

@@ -1,4 +1,4 @@
-//! [`Temporary`]: a file that is written whole before anybody sees it.
+//! [`Temporary`]: a file that becomes visible only when it is complete.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
-/// A file being written where it will replace another one; gone again if it never does.
+/// A file that is being written and will replace another one. If it is dropped before that, it is removed.
 ///
-/// It has no name until it's whole, where the file system can do that: an agent that is killed leaves nothing behind.
+/// Where the file system allows it, the file has no name until it is complete: a killed agent leaves nothing behind.
 pub struct Temporary {
     file: fs::File,
-    /// Beside the one it will replace.
+    /// In the directory of the file that it will replace.
     path: PathBuf,
     mode: Option<u32>,
 }
@@ -39,7 +39,7 @@ impl Temporary {
     pub fn take_place_of(self, path: &Path) -> io::Result<()> {
         let before = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
         if let Some(before) = &before {
-            // Only root may give files away; a file of one's own stays one's own anyway.
+            // Only root may change the owner; for other users the file is already their own.
             let _ = std::os::unix::fs::fchown(&self.file, Some(before.uid()), Some(before.gid()));
             copy_attributes(path, &self.file);
         }
@@ -47,7 +47,7 @@ impl Temporary {
         self.file.set_permissions(fs::Permissions::from_mode(mode))?;
         self.file.sync_data()?;
         if self.file.metadata()?.nlink() == 0 {
-            // A link can't take the place of a file: it gets a name for the moment until the rename.
+            // A link can't replace a file, so the file gets a temporary name just before the rename.
             rustix::fs::linkat(CWD, own(&self.file), CWD, &self.path, AtFlags::SYMLINK_FOLLOW)?;
         }
         fs::rename(&self.path, path)
@@ -56,17 +56,17 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After the rename there is nothing under this name any more.
+        // After the rename this name no longer exists.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A file without a name in the directory of another one; none where that can't be had.
+/// A file without a name in the directory of `path`; `None` if that isn't supported.
 fn nameless(path: &Path) -> Option<fs::File> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR).ok()?);
-    // It gets its name by this.
+    // The file gets its name through this path.
     own(&file).exists().then_some(file)
 }
 
@@ -74,10 +74,10 @@ fn own(file: &fs::File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Hands on access lists, the SELinux label and what users have noted down about a file.
+/// Copies access lists, the SELinux label and user attributes of a file.
 ///
-/// Before the mode is set: an access list brings the group's bits with it. What can't be handed on, because the
-/// file system or the policy won't have it, is not worth failing for; capabilities are those of the old content.
+/// Called before the mode is set: an access list changes the group's bits. An attribute that the file system or the
+/// policy refuses is no failure; capabilities are not copied, since they belong to the old content.
 fn copy_attributes(from: &Path, to: &fs::File) {
     const LIMIT: usize = 64 * 1024;
     let mut names = vec![0; LIMIT];
@@ -91,7 +91,7 @@ fn copy_attributes(from: &Path, to: &fs::File) {
     }
 }
 
-/// What a new file gets: all may read, less what the umask forbids.
+/// The mode of a new file: readable by all, less the umask.
 fn default_mode() -> u32 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);

@@ -1,4 +1,4 @@
-//! [`Upward`]: what a function may ask of the controller.
+//! [`Upward`]: the requests that a function may send to the controller.
 
 use rocksalt_core::frame::Ask;
 use rocksalt_core::{Problem, Value, call::ProblemKind};
@@ -6,17 +6,17 @@ use rocksalt_core::{Problem, Value, call::ProblemKind};
 use crate::Result;
 
 pub trait Upward: Send + Sync {
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the answer.
     fn ask(&self, ask: Ask) -> Result<Value>;
 
-    /// Asks for something that comes as a stream; `sink` gets it piece by piece.
+    /// Sends a request that is answered by a stream; `sink` receives it piece by piece.
     fn fetch(&self, ask: Ask, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Value>;
 
-    /// Asks and sends a stream along; `source` gives it piece by piece, an empty one ends it.
+    /// Sends a request with a stream; `source` returns it piece by piece, an empty one ends it.
     fn send(&self, ask: Ask, source: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Value>;
 }
 
-/// For machines that nobody controls.
+/// For machines without a controller.
 pub struct NoController;
 
 impl Upward for NoController {

@@ -1,18 +1,18 @@
-//! Hashes of passwords for `/etc/shadow`: `$5$` (SHA-256) and `$6$` (SHA-512), as Drepper described them.
+//! Password hashes for `/etc/shadow`: `$5$` (SHA-256) and `$6$` (SHA-512), as specified by Drepper.
 
 use super::digest::{DigestAlgorithm, raw};
 
 const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ROUNDS: usize = 5000;
 
-/// Which of the two.
+/// Selects one of the two methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CryptMethod {
     Sha256,
     Sha512,
 }
 
-/// The hash of a password, with its method and salt before it. Of the salt sixteen letters count.
+/// The hash of a password, with the method and the salt before it. Only sixteen characters of the salt count.
 pub fn hash(method: CryptMethod, salt: &str, password: &str) -> String {
     let (salt, rounds) = rounds_of(salt);
     let salt: String = salt.chars().take_while(|letter| *letter != '$').take(16).collect();
@@ -25,7 +25,7 @@ pub fn hash(method: CryptMethod, salt: &str, password: &str) -> String {
     format!("{prefix}{named}{salt}${}", encoded(method, &sum))
 }
 
-/// `rounds=N$` before the salt, within the limits that the method has.
+/// `rounds=N$` before the salt, within the method's limits.
 fn rounds_of(salt: &str) -> (&str, Option<usize>) {
     let Some((number, rest)) = salt.strip_prefix("rounds=").and_then(|rest| rest.split_once('$')) else {
         return (salt, None);
@@ -63,7 +63,7 @@ fn stretched(kind: DigestAlgorithm, salt: &[u8], password: &[u8], rounds: usize)
     sum
 }
 
-/// Three bytes, four letters; the bytes are picked from all over the sum.
+/// Encodes three bytes as four characters; the method defines the order of the bytes.
 fn encoded(method: CryptMethod, sum: &[u8]) -> String {
     let third = sum.len() / 3;
     let mut text = String::new();
@@ -94,7 +94,7 @@ fn encoded(method: CryptMethod, sum: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// The examples of the specification, and some of glibc's.
+    /// The examples of the specification, and some from glibc.
     #[test]
     fn hashes_are_those_of_the_c_library() {
         for (method, salt, password, expected) in CASES {

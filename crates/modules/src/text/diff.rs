@@ -1,13 +1,13 @@
-//! Unified diffs as Python's `difflib` makes them, which is what Salt shows.
+//! Unified diffs as in Python's `difflib`, which Salt uses.
 //!
-//! The longest common block is taken first, then what is left and right of it; lines of long texts
-//! that occur very often don't count as anchors. Other algorithms give other (also right) diffs,
-//! but people compare ours with Salt's.
+//! The algorithm takes the longest common block first, then continues before and after it; in long texts, lines that
+//! occur very often are no anchors. Other algorithms have other (also correct) results, but users compare ours with
+//! Salt's.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// How many unchanged lines stand around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
 
 /// The difference between two texts, empty if there is none.
@@ -17,7 +17,7 @@ pub fn unified(before: &str, after: &str, from: &str, to: &str) -> String {
     lines(&a, &b, from, to)
 }
 
-/// As [`unified`], of lines that carry their own line ends.
+/// As [`unified`], for lines that contain their line ends.
 pub fn lines(a: &[&str], b: &[&str], from: &str, to: &str) -> String {
     let mut out = String::new();
     for group in groups(a, b) {
@@ -53,7 +53,7 @@ fn range(start: usize, end: usize) -> String {
     }
 }
 
-/// Lines `a..a_end` of the one text against `b..b_end` of the other.
+/// Lines `a..a_end` of one text against `b..b_end` of the other.
 #[derive(Clone, Copy)]
 struct DiffBlock {
     equal: bool,
@@ -63,7 +63,7 @@ struct DiffBlock {
     b_end: usize,
 }
 
-/// Changes with the unchanged lines around them, those near each other together.
+/// Changes with the unchanged lines around them; neighbouring ones are joined.
 fn groups(a: &[&str], b: &[&str]) -> Vec<Vec<DiffBlock>> {
     let mut pieces = pieces(a, b);
     if let Some(first) = pieces.first_mut().filter(|piece| piece.equal) {
@@ -148,7 +148,7 @@ fn longest(
     (a_low, a_high, b_low, b_high): (usize, usize, usize, usize),
 ) -> (usize, usize, usize) {
     let mut best = (a_low, b_low, 0);
-    // How long the common run is that ends at each line of `b`, for the line of `a` before this one.
+    // The length of the common run that ends at each line of `b`, for the previous line of `a`.
     let mut runs: HashMap<usize, usize> = HashMap::new();
     for (index, line) in a.iter().enumerate().take(a_high).skip(a_low) {
         let mut next = HashMap::new();
@@ -161,7 +161,7 @@ fn longest(
         }
         runs = next;
     }
-    // Popular lines are no anchors, but a block grows over them.
+    // Frequent lines are no anchors, but a block is extended over them.
     while best.0 > a_low && best.1 > b_low && a[best.0 - 1] == b[best.1 - 1] {
         best = (best.0 - 1, best.1 - 1, best.2 + 1);
     }

@@ -1,4 +1,4 @@
-//! Checksums by the names that Salt knows them under.
+//! Checksums, by Salt's names.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl DigestAlgorithm {
         KINDS.iter().find(|(known, ..)| *known == name).map(|(.., kind)| *kind)
     }
 
-    /// The kind whose checksums have so many hexadecimal digits.
+    /// The kind whose checksums have this many hexadecimal digits.
     pub fn of_length(length: usize) -> Option<DigestAlgorithm> {
         KINDS.iter().find(|(_, known, _)| *known == length).map(|(.., kind)| *kind)
     }
@@ -50,7 +50,7 @@ impl DigestAlgorithm {
     }
 }
 
-/// A checksum in the making.
+/// A checksum that is being computed.
 pub enum DigestHasher {
     Md5(Md5),
     Sha1(Sha1),
@@ -83,7 +83,7 @@ impl DigestHasher {
         }
     }
 
-    /// In hexadecimal.
+    /// The checksum in hexadecimal.
     pub fn end(self) -> String {
         hex(&self.bytes())
     }
@@ -100,14 +100,14 @@ impl DigestHasher {
     }
 }
 
-/// Of bytes at hand, as bytes.
+/// The checksum of bytes, as bytes.
 pub fn raw(kind: DigestAlgorithm, bytes: &[u8]) -> Vec<u8> {
     let mut sum = DigestHasher::new(kind);
     sum.add(bytes);
     sum.bytes()
 }
 
-/// With a key, as in RFC 2104.
+/// The HMAC of a message (RFC 2104).
 pub fn keyed(kind: DigestAlgorithm, key: &[u8], message: &[u8]) -> Vec<u8> {
     let size = if matches!(kind, DigestAlgorithm::Sha384 | DigestAlgorithm::Sha512) { 128 } else { 64 };
     let mut block = if key.len() > size { raw(kind, key) } else { key.to_vec() };
@@ -122,7 +122,7 @@ pub fn keyed(kind: DigestAlgorithm, key: &[u8], message: &[u8]) -> Vec<u8> {
     outer.bytes()
 }
 
-/// Of bytes at hand.
+/// The checksum of bytes, in hexadecimal.
 pub fn of(kind: DigestAlgorithm, bytes: &[u8]) -> String {
     let mut sum = DigestHasher::new(kind);
     sum.add(bytes);

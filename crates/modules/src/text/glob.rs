@@ -6,7 +6,7 @@ pub use rocksalt_core::pattern::glob::{is_pattern, matches};
 
 use crate::machine::Probe;
 
-/// The paths that match, sorted. A star doesn't cross a slash nor take a leading dot.
+/// The paths that match, sorted. A star matches neither a slash nor a leading dot.
 pub fn paths(machine: &dyn Probe, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::from(if pattern.starts_with('/') { "/" } else { "" })];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! Python's `random.Random`: the same seed must give the same minute of the hour as in Salt.
+//! Python's `random.Random`: the same seed must yield the same minute of the hour as in Salt.
 
 use super::digest;
 
@@ -12,19 +12,19 @@ pub struct Random {
 }
 
 impl Random {
-    /// As `random.seed(text)` does it.
+    /// Seeds as `random.seed(text)` does.
     pub fn from_text(text: &str) -> Random {
         let mut bytes = text.as_bytes().to_vec();
         bytes.extend(digest::raw(digest::DigestAlgorithm::Sha512, text.as_bytes()));
         Random::from_number(&bytes)
     }
 
-    /// As `random.seed(number)` does it; the sign doesn't count.
+    /// Seeds as `random.seed(number)` does; the sign is ignored.
     pub fn from_integer(number: i64) -> Random {
         Random::from_number(&number.unsigned_abs().to_be_bytes())
     }
 
-    /// From a number's bytes, the most significant first.
+    /// Seeds from a number's bytes, the most significant first.
     fn from_number(bytes: &[u8]) -> Random {
         let mut words: Vec<u32> =
             bytes.rchunks(4).map(|part| part.iter().fold(0, |word, byte| (word << 8) | u32::from(*byte))).collect();
@@ -34,7 +34,7 @@ impl Random {
         Random::from_words(&words)
     }
 
-    /// From randomness of the machine.
+    /// Seeds from random bytes of the machine.
     pub fn from_bytes(bytes: &[u8]) -> Random {
         Random::from_number(bytes)
     }
@@ -103,7 +103,7 @@ impl Random {
         bits
     }
 
-    /// A number below the limit, each as likely as the others; 0 if there is none below.
+    /// A number below the limit, uniformly distributed; 0 if there is none.
     pub fn below(&mut self, limit: u64) -> u64 {
         if limit == 0 {
             return 0;
@@ -117,10 +117,10 @@ impl Random {
         }
     }
 
-    /// Some of a list's items, each at most once, in an order by chance.
+    /// A sample of a list's items without repetition, in random order.
     pub fn sample<T: Clone>(&mut self, items: &[T], size: usize) -> Vec<T> {
         let size = size.min(items.len());
-        // Where few are wanted of many, Python looks for places that aren't taken yet.
+        // For small samples Python draws positions until it finds unused ones.
         let mut limit = 21;
         if size > 5 {
             let mut power = 1;

@@ -1,4 +1,4 @@
-//! Rules on texts that Python has and Salt's users rely on; all of it pure.
+//! Text functions that behave as in Python, on which Salt's users rely; all of them are pure.
 
 pub mod crypt;
 pub mod diff;

@@ -1,6 +1,6 @@
-//! Texts in which strange letters are written as three octal digits behind a backslash.
+//! Texts in which special characters are written as three octal digits after a backslash.
 
-/// The text itself. A backslash that nothing of the kind follows stays.
+/// The decoded text. A backslash without three digits stays.
 pub fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

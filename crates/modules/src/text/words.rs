@@ -1,8 +1,8 @@
-//! Command lines to words and back, by the rules of Python's `shlex`, and lists that users write as one text.
+//! Splits and joins command lines as Python's `shlex` does, and splits lists that are written as one text.
 
 use rocksalt_core::Value;
 
-/// Splits as a POSIX shell would, but expands nothing.
+/// Splits words as a POSIX shell does, without any expansion.
 pub fn split(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -33,7 +33,7 @@ fn quoted(letters: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> 
     }
 }
 
-/// A word as a shell reads it back unchanged.
+/// Quotes a word so that a shell reads it back unchanged.
 pub fn quote(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "@%+=:,./-_".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
@@ -42,12 +42,12 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
-/// Words as one line that a shell splits into the same words.
+/// Joins words to a line that a shell splits into the same words.
 pub fn join<S: AsRef<str>>(words: &[S]) -> String {
     words.iter().map(|word| quote(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// A list, or one text with commas in it.
+/// A list, or one text separated at commas.
 pub fn listed(value: &Value) -> Vec<String> {
     match value {
         Value::Null => Vec::new(),

@@ -1,6 +1,6 @@
-//! Lines of a width, by the rules of Python's `textwrap` and `str.center`.
+//! Wraps and centres text as Python's `textwrap` and `str.center` do.
 
-/// Fills lines with words; a word longer than a line is broken, and one with hyphens may be at them.
+/// Fills lines with words. A word longer than a line is broken; a hyphenated word may be broken at its hyphens.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -9,7 +9,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         let mut letters: Vec<char> = piece.chars().collect();
         let blank = piece.trim().is_empty();
         if used + letters.len() > width && !blank {
-            // What doesn't fit on any line is broken, beginning where there is room.
+            // A word that fits on no line is broken, beginning on the current line.
             while letters.len() > width {
                 let room = width.saturating_sub(used);
                 line.extend(letters.drain(..room));
@@ -21,7 +21,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
                 (line, used) = (String::new(), 0);
             }
         }
-        // White space that would begin a line is dropped, except at the very start.
+        // White space at the start of a line is dropped, except on the first line.
         if blank && used == 0 && index > 0 {
             continue;
         }
@@ -34,7 +34,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Words, white space, and parts of words that end in a hyphen.
+/// Splits into words, white space, and parts of words that end in a hyphen.
 fn pieces(text: &str) -> Vec<String> {
     let text: String = text.chars().map(|letter| if letter.is_ascii_whitespace() { ' ' } else { letter }).collect();
     let mut pieces: Vec<String> = Vec::new();
@@ -64,7 +64,7 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-/// In the middle of a line; an odd space goes where Python puts it.
+/// Centres a text; an odd space is placed as in Python.
 pub fn center(text: &str, width: usize) -> String {
     let length = text.chars().count();
     let space = width.saturating_sub(length);

@@ -38,7 +38,7 @@ use rocksalt_modules::machine::{Command, Fake, FakeController, FileKind, Probe, 
 
 use super::fixture::{alone_on_host, bound, controller, entries, fake, map, prepare, real, with_place};
 
-/// How many cases there are at least. It grows with them, so that a part that is no longer read is noticed.
+/// The minimum number of cases. Raised when cases are added, so that a part that is no longer read is noticed.
 const CASES: usize = 1384;
 
 #[test]
@@ -186,7 +186,7 @@ fn check_answer(case: &Map, answer: &Return) -> Result<(), String> {
     Err(format!("\n  expected {}\n  got      {}", shown(expected), shown(&answer.value)))
 }
 
-/// Whether a value is what a case says, `<any>` being anything.
+/// Whether a value equals the expected one, where `<any>` matches anything.
 fn is(expected: &Value, found: &Value) -> bool {
     match (expected, found) {
         (Value::String(any), _) if any == "<any>" => true,

@@ -1,4 +1,4 @@
-//! What functions ask of the controller, on a fake one.
+//! Requests of functions to the controller, with a fake one.
 
 use std::sync::Arc;
 

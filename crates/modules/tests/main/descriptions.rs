@@ -1,4 +1,4 @@
-//! The descriptions in `rocksalt-catalog` are those of the attributes.
+//! The descriptions in `rocksalt-catalog` equal those of the attributes.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn names_are_in_order_and_differ() {
     assert!(catalog::nouns().is_sorted());
 }
 
-/// `UPDATE=1 cargo test -p rocksalt-modules descriptions` writes them anew.
+/// `UPDATE=1 cargo test -p rocksalt-modules descriptions` rewrites them.
 #[test]
 fn descriptions_are_up_to_date() {
     up_to_date("functions.json", catalog::all().map(|entry| (entry.description)()).collect());

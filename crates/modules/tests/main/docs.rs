@@ -1,4 +1,4 @@
-//! Everything is documented, and the examples can be called.
+//! Everything is documented, and the examples are valid calls.
 
 use rocksalt_catalog::{FUNCTIONS, docs};
 use rocksalt_core::arguments::NAMED;
@@ -77,7 +77,7 @@ fn argspecs_have_salts_form() {
     assert!(docs::reference().contains("### file.find\n"));
 }
 
-/// `UPDATE=1 cargo test -p rocksalt-modules reference` writes it anew, from the data of `rocksalt-catalog`.
+/// `UPDATE=1 cargo test -p rocksalt-modules reference` rewrites it from the data of `rocksalt-catalog`.
 #[test]
 fn the_reference_is_up_to_date() {
     up_to_date("functions.md", &docs::reference());

@@ -1,4 +1,4 @@
-//! What cases of functions and of states begin with: a machine in memory, or a directory of the real one.
+//! The setup of the cases of functions and states: a machine in memory, or a directory of the real one.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use rocksalt_modules::machine::{
     System,
 };
 
-/// What is in a folder, in order.
+/// The entries of a directory, in order.
 pub fn entries(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         std::fs::read_dir(path).expect("there are cases").map(|entry| entry.expect("readable").path()).collect();
@@ -22,9 +22,9 @@ pub fn map(case: &Map, key: &str) -> Map {
     case.get(key).and_then(Value::as_map).cloned().unwrap_or_default()
 }
 
-/// The machine that a case begins with.
+/// The machine at the start of a case.
 pub fn fake(case: &Map) -> Fake {
-    // A renderer that says what it was given is enough to see that it was given the right things.
+    // A renderer that returns its input suffices to check that input.
     let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_state_runner(described).with_renderer(
         |template| {
             Ok(format!(
@@ -113,7 +113,7 @@ pub fn fake(case: &Map) -> Fake {
     fake
 }
 
-/// A run of states that says what it was asked for, in what differs from the default.
+/// A run of states that returns its request, without the defaults.
 fn described(request: StateRequest) -> rocksalt_modules::Result<FunctionOutcome> {
     let texts = |list: Vec<String>| Value::List(list.into_iter().map(Value::from).collect());
     let described = [
@@ -133,7 +133,7 @@ fn described(request: StateRequest) -> rocksalt_modules::Result<FunctionOutcome>
     Ok(FunctionOutcome { value, retcode: 0 })
 }
 
-/// The controller that a case's machine asks: it has the files of `tree`, and targets that answer `answers`.
+/// The controller of a case's machine: it has the files of `tree`, and targets that return `answers`.
 pub fn controller(case: &Map) -> FakeController {
     let file = |(path, content): (&Value, &Value)| (path.to_string(), self::content(content));
     FakeController {
@@ -153,21 +153,21 @@ fn kind(name: &Value) -> FileKind {
     }
 }
 
-/// Held by whoever runs programs on the real machine: a script can't be started while a process that another thread
-/// has just forked still has it open for writing.
+/// Held while programs run on the real machine: a script can't be started while a process that another thread has just
+/// forked still has it open for writing.
 pub fn alone_on_host() -> MutexGuard<'static, ()> {
     static HOST: Mutex<()> = Mutex::new(());
     HOST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The real machine, as a call with the case's options sees it.
+/// The real machine, with the case's options.
 pub fn real(case: &Map) -> HostSystem {
     let base = Arc::new(Base::new(None));
     let running = ActiveCall { job: None, function: "test".into(), args: Vec::new(), since: 0.0 };
     base.begin(running, map(case, "options"), Box::new(NoController), None)
 }
 
-/// With the case's directory in place of its mark, in keys and values.
+/// Replaces the mark by the case's directory, in keys and values.
 pub fn bound(case: &Map, place: &str) -> Map {
     fn value(data: &Value, place: &str) -> Value {
         match data {
@@ -180,7 +180,7 @@ pub fn bound(case: &Map, place: &str) -> Map {
     case.iter().map(|(key, item)| (value(key, place), value(item, place))).collect()
 }
 
-/// The case's own directory is there, even if nothing is in it.
+/// Adds the case's own directory, even if it is empty.
 pub fn with_place(case: &Map) -> Map {
     let mut case = case.clone();
     let mut before = map(&case, "before");
@@ -189,7 +189,7 @@ pub fn with_place(case: &Map) -> Map {
     case
 }
 
-/// Makes what `before` says on the real machine.
+/// Creates the files of `before` on the real machine.
 pub fn prepare(host: &HostSystem, before: &Map) {
     for (path, what) in before.iter() {
         let path = path.to_string();
@@ -220,7 +220,7 @@ pub fn prepare(host: &HostSystem, before: &Map) {
     }
 }
 
-/// What a file of `before` or `tree` has in it.
+/// The content of a file of `before` or `tree`.
 pub fn content(what: &Value) -> Vec<u8> {
     let Value::Map(details) = what else {
         return if what.is_null() { Vec::new() } else { what.to_string().into_bytes() };

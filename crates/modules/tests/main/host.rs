@@ -1,4 +1,4 @@
-//! What needs a real machine: commands, links, owners and the walk over a directory.
+//! Tests that need a real machine: commands, links, owners and walking a directory.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rocksalt_core::{Call, Map, Return, Value, json, yaml};
 use rocksalt_modules::catalog;
 use rocksalt_modules::machine::{ActiveCall, Base, HostSystem, NoController, Probe, StopSignal};
 
-/// Stands in for the agent's own way to become somebody else.
+/// Replaces the agent's own way to become another user.
 const LAUNCHER: &str = "#!/bin/sh
 uid=$2 gids=$3 mask=$4; shift 4
 [ -z \"$mask\" ] || umask \"$mask\"
@@ -152,7 +152,7 @@ fn what_cannot_run_says_why() {
 #[test]
 fn after_a_timeout_nothing_is_left_running() {
     let machine = machine();
-    // The inner shell won't listen and holds no pipe, so only a kill of all it belongs to ends it.
+    // The inner shell ignores SIGTERM and holds no pipe, so only killing the whole group ends it.
     let line = "sh -c 'trap \"\" TERM; echo $$ >@/pid; while :; do sleep 1; done' >/dev/null 2>&1 & wait";
     let answer = machine.call("cmd.run", &[line], "timeout: 1");
     assert!(answer.value.to_string().ends_with("Timed out after 1 seconds"), "{:?}", answer.value);
@@ -160,7 +160,7 @@ fn after_a_timeout_nothing_is_left_running() {
     let process = Path::new("/proc").join(pid.trim());
     for _ in 0..1200 {
         let state = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
-        // A dead process that nobody waited for yet is no running one.
+        // A zombie is not a running process.
         if state.is_empty() || state.contains(") Z ") {
             return;
         }
@@ -190,7 +190,7 @@ fn a_cancelled_command_ends() {
 #[test]
 fn a_command_in_the_background_goes_on() {
     let machine = machine();
-    // It goes on only when it is told so: had the call waited for it, it would never have returned.
+    // The command only continues when told to: if the call waited for it, it would never return.
     let answer = machine.call("cmd.run_bg", &["while [ ! -e @/go ]; do sleep 0.05; done; echo done > @/done"], "");
     std::fs::write(machine.path("go"), "").expect("it is ours");
     assert!(answer.value.walk("pid", ":").and_then(Value::as_i64).is_some_and(|pid| pid > 1), "{:?}", answer.value);
@@ -237,7 +237,7 @@ fn commands_run_as_somebody_else() {
     assert_eq!(machine.call("file.chown", &["@/f", "daemon", "daemon"], "").value, Value::Null);
     assert_eq!(machine.call("file.get_user", &["@/f"], "").value, "daemon".into());
     assert_eq!(machine.call("file.get_group", &["@/f"], "").value, "daemon".into());
-    // A changed file stays its owner's.
+    // A changed file keeps its owner.
     machine.call("file.replace", &["@/f", "x", "y"], "");
     assert_eq!(machine.call("file.get_user", &["@/f"], "").value, "daemon".into());
     assert_eq!(machine.call("file.get_user", &["@/f.bak"], "").value, "daemon".into());

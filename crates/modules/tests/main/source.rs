@@ -1,4 +1,4 @@
-//! `file.managed` with a source from an address: a real server, and the target's own tool.
+//! `file.managed` with a source from a URL: a real server, and the target's own tool.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rocksalt_core::{Map, yaml};
 use rocksalt_modules::catalog::{self, Step, Verdict};
 use rocksalt_modules::machine::{ActiveCall, Base, NoController};
 
-/// Answers every request with the same text, and counts them.
+/// Responds to every request with the same text, and counts them.
 fn serve(text: &'static str) -> (String, Arc<AtomicUsize>) {
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = server.local_addr().expect("it is bound");

@@ -170,7 +170,7 @@ fn compare(expected: &Map, verdict: &Verdict) -> Result<(), String> {
     Ok(())
 }
 
-/// A process has another number each time; that it has one is what counts.
+/// Replaces the process id, which differs in each run.
 fn without_pid(changes: &Map) -> Map {
     let mut changes = changes.clone();
     if let Some(pid) = changes.get_mut("pid") {
@@ -196,7 +196,7 @@ fn tree(case: &Map) -> FakeServices {
     tree
 }
 
-/// As much of a template language as the cases need: `{{ name }}`, with names of the context only.
+/// The subset of a template language that the cases need: `{{ name }}`, with names of the context only.
 fn render(template: &Template<'_>) -> rocksalt_modules::Result<String> {
     let mut text = String::new();
     let mut rest = template.text;
@@ -214,7 +214,7 @@ fn render(template: &Template<'_>) -> rocksalt_modules::Result<String> {
     Ok(text + rest)
 }
 
-/// All that is in a directory: paths (directories with a slash) and what is known of them.
+/// The content of a directory: paths (directories with a slash) and their attributes.
 type Picture = BTreeMap<String, BTreeMap<&'static str, String>>;
 
 fn picture(machine: &dyn Probe, place: &Path) -> Picture {

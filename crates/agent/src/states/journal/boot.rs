@@ -2,13 +2,13 @@
 
 use rocksalt_modules::machine::Probe;
 
-/// Differs after every boot, also of a container, whose kernel keeps running: the kernel's boot id, and when
-/// the first process began.
+/// Differs after every boot. A container keeps the boot id of its host's kernel, so the start time of the first process
+/// is part of it.
 pub fn identity(machine: &dyn Probe) -> String {
     let read = |path: &str| machine.read(std::path::Path::new(path)).unwrap_or_default();
     let kernel = String::from_utf8_lossy(&read("/proc/sys/kernel/random/boot_id")).trim().to_owned();
     let stat = String::from_utf8_lossy(&read("/proc/1/stat")).into_owned();
-    // The name in parentheses may have anything in it; the 22nd word of all is the 20th behind it.
+    // The name in parentheses may contain anything. Field 22 is the 20th after it.
     let began = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19).map(str::to_owned));
     format!("{kernel}/{}", began.unwrap_or_default())
 }

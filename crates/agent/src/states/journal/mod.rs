@@ -20,29 +20,29 @@ use crate::private_files;
 /// The format that this agent reads and writes.
 const VERSION: i64 = 1;
 
-/// A run that waits for the machine to boot.
+/// A run that waits for a reboot.
 pub struct Journal {
     pub job: String,
     pub target: String,
     /// Identifies the boot before the reboot.
     pub boot: String,
-    /// Seconds since 1970 until which the controller waits to resume it.
+    /// The controller waits until then to resume the run, in seconds since 1970.
     pub until: f64,
     pub mode: OrderMode,
     pub width: usize,
     pub failhard: bool,
     pub saltenv: Option<String>,
     pub pillarenv: Option<String>,
-    /// Given over the pillar.
+    /// Pillar data of the request, merged over the pillar.
     pub pillar: Map,
     pub low: Low,
     pub progress: RunProgress,
-    /// What states left for each other.
+    /// The notes that states left for each other.
     pub notes: Map,
 }
 
 impl Journal {
-    /// Writes it to a disk, and returns its sha256.
+    /// Writes the journal to a disk, and returns its sha256.
     pub fn write(&self) -> Result<String> {
         let content = to_cbor(&self.to_value());
         let mut why = Vec::new();
@@ -59,7 +59,7 @@ impl Journal {
         Err(Error::failed(format!("there is no place for the run's journal: {}", why.join("; "))))
     }
 
-    /// The journal of a run, if it is the very one that was written. It stays where it is.
+    /// The journal of a run, if its hash matches. The file stays.
     pub fn find(job: &str, target: &str, sum: &str) -> Result<(Journal, PathBuf)> {
         let places =
             private_files::durable_directories().into_iter().map(|directory| directory.join(name(job, target)));
@@ -131,7 +131,7 @@ fn refused(path: &Path, why: &str) -> Error {
     Error::failed(format!("the run's journal {} is refused: {why}", path.display()))
 }
 
-/// From the name of a target, which anybody may have written, only a hash becomes part of a path.
+/// A target's name may contain anything, so only its hash becomes part of a path.
 fn name(job: &str, target: &str) -> String {
     format!("{}journal-{}", private_files::PREFIX, key(job, target))
 }

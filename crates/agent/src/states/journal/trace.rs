@@ -1,4 +1,4 @@
-//! [`Trace`]: a file with the steps of a run that have begun and ended. The next run reports one that was interrupted.
+//! [`Trace`]: a file with the steps of a run that have begun and ended. The next run reports an interrupted one.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,14 +10,14 @@ use rustix::fs::{FlockOperation, flock};
 use super::{entries, key};
 use crate::private_files;
 
-/// Lives as long as the run: dropping it removes the file, which a killed process cannot do.
+/// Dropping it at the end of the run removes the file; a killed process leaves it.
 pub struct Trace {
     file: Mutex<File>,
     path: PathBuf,
 }
 
 impl Trace {
-    /// `None` if the file cannot be created; the run needs none.
+    /// `None` if the file cannot be created; the run does without.
     pub fn begin(job: &str, target: &str, steps: usize) -> Option<Trace> {
         Trace::begin_in(private_files::home()?, job, target, steps)
     }
@@ -28,7 +28,7 @@ impl Trace {
         }
         let path = directory.join(format!("{}run-{}", private_files::PREFIX, key(job, target)));
         let file = private_files::create(&path).ok()?;
-        // Held as long as the process lives: so others know whether it does.
+        // Locked while the process lives, so that others can tell whether it does.
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         let trace = Trace { file: Mutex::new(file), path };
         trace.write(&format!("run {job} {steps}\n"));
@@ -122,7 +122,7 @@ mod tests {
         trace.ended("test_|-bad_|-bad_|-fail", Some(false));
         trace.begun("cmd_|-two\nlines_|-sleep_|-run");
         assert!(interrupted_in(place.path()).is_empty(), "it still runs");
-        // As if it were killed: the lock goes, the file stays.
+        // As after `kill -9`: the lock is released, the file stays.
         let path = trace.path.clone();
         let content = fs::read(&path).expect("it is there");
         drop(trace);

@@ -1,4 +1,4 @@
-//! Faults of the disk below a store, and who may have its file.
+//! Faults of the disk below a store, and access to its file.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,14 +64,14 @@ impl StorageBackend for Failing {
     }
 }
 
-/// Puts a disk that fails on demand below a store that is open.
+/// Replaces the disk below an open store by one that fails on demand.
 fn make_fail(disk: &Disk) -> (Arc<AtomicBool>, Arc<AtomicBool>) {
     let (writes, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     disk.database.close();
     let file = disk.database.store_file().open().expect("ours").expect("there");
     let file = FileBackend::new(file).expect("a file");
     let failing = Failing { file, writes: Arc::clone(&writes), reads: Arc::clone(&reads) };
-    // Without a cache every read is one of the file.
+    // Without a cache every read reads the file.
     let handle = redb::Builder::new().set_cache_size(0).create_with_backend(failing).expect("opens");
     disk.database.replace(handle);
     (writes, reads)
@@ -87,7 +87,7 @@ async fn a_failed_write_leaves_nothing_and_the_next_one_works() {
     writes.store(true, Ordering::SeqCst);
     let error = disk.commit(put("lost").put("also", "x")).await.expect_err("the disk fails");
     assert!(matches!(&error, Error::Broken { why, .. } if why.contains("the disk is full")), "{error}");
-    // The store has opened the real file again by itself.
+    // The store has reopened the real file by itself.
     assert!(disk.get("lost").await.expect("reads").is_none());
     assert_eq!(disk.commit(put("after")).await.expect("written"), Committed::Done(2));
     let listing = disk.range(&KeyRange::prefix("").keys_only()).await.expect("reads");
@@ -135,7 +135,7 @@ async fn one_process_has_it_and_others_are_told_who() {
     let disk = Disk::open(&path).await.expect("opens");
     let error = Disk::open(&path).await.err().expect("in use").to_string();
     assert!(error.contains(&format!("process {}", std::process::id())) && error.contains("stop that one"), "{error}");
-    // Also if somebody thinks that the lock is in the way.
+    // Even if a user removes the lock file.
     std::fs::remove_file(path.with_extension("lock")).expect("removed");
     let error = Disk::open(&path).await.err().expect("in use").to_string();
     assert!(error.contains("in use by another process"), "{error}");

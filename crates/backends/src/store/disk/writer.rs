@@ -15,7 +15,7 @@ use super::database::{Database, DatabaseFault, Handle, LEASED, META, PAIRS, Pair
 use crate::store::history::ChangeHistory;
 use crate::store::{Committed, Error, KeyChange, LeaseId, Pair, Revision, Transaction, TransactionOp};
 
-/// TransactionLimits of one group.
+/// The limits of one group.
 const MAX_GROUP: usize = 1024;
 const MAX_GROUP_BYTES: usize = 8 << 20;
 

@@ -43,12 +43,12 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
         JobSource::Spool(process) => {
             if options.kill && !out.is_empty() {
                 let call = Call::new("saltutil.kill_job").arg(id.as_str());
-                // What can't be killed is cancelled below.
+                // If this fails, the job is still cancelled below.
                 let _ = run_silently(context, out.join(","), &call).await;
             }
             if let Some(process) = process {
                 interrupt(process);
-                // It has a moment to say so itself.
+                // Gives the process a moment to record its end itself.
                 for _ in 0..20 {
                     if !process.is_alive() {
                         break;

@@ -84,7 +84,7 @@ impl Listing {
     }
 }
 
-/// The call gets the width that the other columns leave.
+/// Prints a table; the call gets the width that the other columns leave.
 fn print(jobs: &[JobRecord], width: usize) {
     let short = |text: &str, most: usize| -> String {
         let text = output::clean(text).replace('\n', " ");

@@ -55,12 +55,12 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     }
 }
 
-/// The call of a job, as it is recorded.
+/// The recorded call of a job.
 fn call(job: &JobRecord) -> Call {
     Call { args: job.args.clone(), kwargs: job.kwargs.clone(), ..Call::new(job.function.as_str()) }
 }
 
-/// A job for programs.
+/// A job as data, for programs.
 fn described(job: &JobRecord) -> Map {
     let texts = |all: &[String]| Value::List(all.iter().map(|text| text.as_str().into()).collect());
     let mut map = Map::new();
@@ -81,7 +81,7 @@ fn described(job: &JobRecord) -> Map {
     map
 }
 
-/// A return for programs.
+/// A return as data, for programs.
 fn described_return(record: &ReturnRecord) -> Map {
     let mut map = Map::new();
     map.insert("success", record.outcome.success());

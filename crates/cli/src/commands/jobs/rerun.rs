@@ -48,7 +48,7 @@ pub async fn run(context: Context, mut options: Options) -> Result<ExitCode, Fai
         }
     };
     if options.target.is_some() || options.failed {
-        // It was chosen among other targets.
+        // The subset was chosen from other targets.
         request.options.subset = None;
     }
     let call = request.call();
@@ -56,7 +56,7 @@ pub async fn run(context: Context, mut options: Options) -> Result<ExitCode, Fai
     run::run_call(context, target, kind, call, options.run_options).await
 }
 
-/// The targets without a success.
+/// The targets that did not succeed.
 fn failed(details: &StoredJob) -> Result<Vec<String>, Failure> {
     let mut ids = missing(details);
     ids.extend(details.returns.iter().filter(|record| !record.outcome.success()).map(|record| record.target.clone()));

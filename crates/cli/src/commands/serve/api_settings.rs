@@ -27,7 +27,7 @@ pub fn read(config: &Config, environment: &ProcessEnvironment) -> Result<Setting
     if let Some(at) = text(&block, "static_path") {
         settings.static_path = rooted(&at);
     }
-    // Salt's own setting, beside the block.
+    // Salt has this setting outside of the block.
     if let Some(clients) = config.get("netapi_enable_clients").and_then(Value::as_list) {
         settings.clients = clients.iter().map(ToString::to_string).collect();
     }
@@ -37,7 +37,7 @@ pub fn read(config: &Config, environment: &ProcessEnvironment) -> Result<Setting
             Value::List(origins) => origins.iter().map(ToString::to_string).collect(),
             one => vec![one.to_string()],
         };
-        // Any web page could otherwise act with the rights of its visitor (docs/security-rules.md#r9).
+        // Otherwise any web page could use the rights of its visitor (docs/security-rules.md#r9).
         if settings.origins.iter().any(|origin| !origin.contains("://")) {
             return Err(config.wrong_because("cors_origins", "must list sites as in https://ops.example.com"));
         }

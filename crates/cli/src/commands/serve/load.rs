@@ -1,4 +1,4 @@
-//! Reads everything that a reload may change: the configuration, the roster, the access rules.
+//! Loads everything that a reload may change: the configuration, the roster, the access rules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Loader {
     pub common: Common,
     pub environment: ProcessEnvironment,
     pub directory: Option<PathBuf>,
-    /// Links stay open over a reload.
+    /// Links stay open across a reload.
     pub links: Arc<dyn Links>,
 }
 
@@ -42,7 +42,7 @@ impl Loader {
         let files = self.directory.iter().flat_map(|directory| FILES.map(|name| directory.join(name)));
         let sources = ConfigSources::of(files);
         let config = Config::read(self.directory.as_deref(), &environment, common.persist)?;
-        // All of it is looked at, so that a reload finds what the next start would stumble over.
+        // Checks all settings, so that a reload finds the errors that would make the next start fail.
         let users = settings::read(&config, &environment, &[])?.users();
         let context = Context { common, environment, config };
         let sources = sources.and(ConfigSources::of(roster::files(
@@ -67,7 +67,7 @@ impl Loader {
         })
     }
 
-    /// A daemon may start without targets: they are added later.
+    /// The roster. A daemon may start without targets: they are added later.
     async fn roster(&self, context: &Context) -> Result<Roster, Failure> {
         if roster::is_missing(&context.common.roster, &context.config, &context.environment) {
             return Ok(Roster::default());

@@ -43,7 +43,7 @@ pub async fn run(context: Context, options: Options) -> Result<ExitCode, Failure
     let log = common.diagnostics.of_daemon(settings::log(&config)?, &config, &environment);
     serve::log::start(&log).map_err(Failure::usage)?;
     let presence = settings::presence(&config)?;
-    // Links that tell of presence stay up; else they end like those of commands.
+    // With presence checks links stay open; otherwise they close when idle, like those of commands.
     let idle = if presence.every.is_zero() { config.persist } else { Duration::from_secs(10 * 365 * 86_400) };
     let pool = keeper::pool_with(&environment, &config, idle);
     tokio::spawn(upkeep(Arc::clone(&pool)));
@@ -79,7 +79,7 @@ fn make(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Closes links that broke or that nobody uses any more.
+/// Closes links that broke or that are no longer used.
 async fn upkeep(pool: Arc<Pool>) {
     loop {
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -87,7 +87,7 @@ async fn upkeep(pool: Arc<Pool>) {
     }
 }
 
-/// What the user at the terminal should know. Logs go to standard error, this to standard output.
+/// Prints a notice for the user at the terminal. Logs are written to standard error, this to standard output.
 fn tell(notice: StartNotice) {
     match notice {
         StartNotice::Admin { user, password } => {
@@ -111,7 +111,7 @@ fn tell(notice: StartNotice) {
     }
 }
 
-/// A service has nobody to ask.
+/// Answers no prompt: a service has no user at a terminal.
 struct Nobody;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The daemon's settings from the configuration; Salt's `rest_cherrypy` holds where our own keys are not set.
+//! The daemon's settings from the configuration; Salt's `rest_cherrypy` applies where our own keys are not set.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
-/// Where Salt's own API listens, unless it says otherwise.
+/// The default address of Salt's own API.
 const SALTS_HOST: &str = "0.0.0.0";
 const PORT: u16 = 8000;
 
@@ -53,7 +53,7 @@ pub fn read(config: &Config, environment: &ProcessEnvironment, listen: &[String]
         return Err(config.wrong_because("store", "etcd needs `etcd_endpoints`"));
     }
     if let Some(keep) = config.number("keep_jobs_seconds")? {
-        // As in Salt, 0 keeps them for good.
+        // As in Salt, 0 keeps jobs forever.
         settings.keep_jobs_seconds = if keep == 0 { u64::MAX } else { keep };
     }
     settings.keep_events_seconds = config.number("keep_events_seconds")?.unwrap_or(settings.keep_jobs_seconds);
@@ -64,7 +64,7 @@ pub fn read(config: &Config, environment: &ProcessEnvironment, listen: &[String]
         settings.largest_return = largest as usize;
     }
     if let Some(most) = config.number("max_connections")? {
-        // The counter behind it has room for this many.
+        // The semaphore behind it allows this many.
         settings.limits.connections = (most as usize).clamp(1, 1 << 20);
         settings.limits.from_one = (settings.limits.connections / 4).max(1);
     }

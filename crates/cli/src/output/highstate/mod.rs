@@ -29,7 +29,7 @@ impl Outputter for Highstate {
     }
 }
 
-/// What was printed, and whether it tells of a change.
+/// Printed text, and whether it shows a change.
 struct Printed {
     text: String,
     changed: bool,
@@ -41,11 +41,11 @@ struct HighstatePrinter<'a> {
     palette: &'static Palette,
 }
 
-/// Where the values behind `Comment:` and below `Changes:` begin.
+/// The column of the values after `Comment:` and below `Changes:`.
 const COLUMN: usize = 14;
 
 impl HighstatePrinter<'_> {
-    /// `level` is 1, and more in an orchestration that was run by an orchestration.
+    /// Prints one target. `level` is 1, or more in nested orchestrations.
     fn host(&self, host: &str, value: &Value, level: usize) -> Printed {
         let palette = self.palette;
         let line = |text: &str| format!("{}    {text}{}", palette.green, palette.end);
@@ -69,7 +69,7 @@ impl HighstatePrinter<'_> {
         Printed { text, changed }
     }
 
-    /// Not the result of a state run.
+    /// Prints a value that is not the result of a state run.
     fn fallback(&self, host: &str, value: &Value) -> Printed {
         Printed { text: nested::block(&named(host, value), 0, self.style), changed: true }
     }
@@ -135,7 +135,7 @@ impl HighstatePrinter<'_> {
         }
     }
 
-    /// What other machines did for a state of an orchestration.
+    /// Prints the results of other machines in a state of an orchestration.
     fn hosts(&self, hosts: &Map) -> Printed {
         let mut all = Printed { text: String::new(), changed: false };
         for (host, value) in hosts.iter() {
@@ -148,7 +148,7 @@ impl HighstatePrinter<'_> {
         all
     }
 
-    /// The result of an orchestration inside of its envelopes.
+    /// Unwraps and prints the result of an orchestration.
     fn orchestrated(&self, value: &Value, level: usize) -> String {
         let inner = |value: &'_ Value, key: &str| value.as_map().and_then(|map| map.get(key)).cloned();
         let value = inner(value, "return").unwrap_or_else(|| value.clone());

@@ -1,4 +1,4 @@
-//! What of a state run is shown: Salt's settings `state_output`, `state_verbose` and their like.
+//! Which parts of a state run are shown: Salt's settings `state_output`, `state_verbose` and similar.
 
 use rocksalt_core::{Map, Value, nearest};
 
@@ -8,17 +8,17 @@ use super::super::{Error, python};
 pub struct Settings {
     /// `state_output`.
     pub mode: Mode,
-    /// `state_output: …_id`: the id stands where the name would.
+    /// `state_output: …_id`: shows the id instead of the name.
     pub by_id: bool,
-    /// `state_verbose`: states that were right already are shown too.
+    /// `state_verbose`: also shows states that succeeded without changes.
     pub verbose: bool,
-    /// `state_output_diff`: states that were right already are left out.
+    /// `state_output_diff`: leaves out states that succeeded without changes.
     pub only_differences: bool,
-    /// `state_output_profile`: when each state started, and how long it took.
+    /// `state_output_profile`: shows when each state started, and how long it took.
     pub profile: bool,
-    /// `state_output_pct`: percentages in the summary.
+    /// `state_output_pct`: shows percentages in the summary.
     pub percentages: bool,
-    /// `state_tabular`: terse lines in columns.
+    /// `state_tabular`: prints terse lines in columns.
     pub tabular: bool,
     /// `state_output_exclude`: results (`True`, `False`, `None`) that mode `filter` leaves out.
     pub exclude: Vec<String>,
@@ -34,7 +34,7 @@ pub enum Mode {
     Mixed,
     /// Failures and changes in full, the rest terse.
     Changes,
-    /// As `exclude` and `terse` say.
+    /// As `exclude` and `terse` define.
     Filter,
 }
 
@@ -70,7 +70,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes its keys from the configuration; what isn't there is as in Salt.
+    /// Reads its keys from the configuration; the defaults are Salt's.
     pub fn read(settings: &Map) -> Result<Settings, Error> {
         let default = Settings::default();
         let (mode, by_id) = match settings.get("state_output") {
@@ -130,7 +130,7 @@ fn flag(settings: &Map, key: &'static str, default: bool) -> Result<bool, Error>
     }
 }
 
-/// `True,None` or a list of them.
+/// Parses `True,None` or a list of them.
 fn results(value: Option<&Value>) -> Vec<String> {
     match value {
         None | Some(Value::Null) => Vec::new(),

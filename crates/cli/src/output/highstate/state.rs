@@ -17,7 +17,7 @@ pub struct StateResult<'a> {
 }
 
 impl<'a> StateResult<'a> {
-    /// The states of a run in the order in which they ran; `None` if the map isn't one of states.
+    /// The states of a run in the order of execution; `None` if the map isn't the result of a state run.
     pub fn all(map: &'a Map) -> Option<Vec<StateResult<'a>>> {
         let mut states = map.iter().map(|(key, entry)| StateResult::read(key, entry)).collect::<Option<Vec<_>>>()?;
         states.sort_by_key(|state| state.entry.get("__run_num__").and_then(Value::as_i64).unwrap_or(0));
@@ -148,7 +148,7 @@ impl<'a> StateResult<'a> {
     }
 }
 
-/// Lines of at most 80 columns that begin where comments do.
+/// Wraps text to 80 columns, indented like comments.
 fn wrapped(text: &str) -> String {
     let room = 80 - COLUMN;
     let mut lines = vec![String::new()];

@@ -1,4 +1,4 @@
-//! How many states did what, below them all.
+//! The summary below the states: counts and times.
 
 use rocksalt_core::Value;
 
@@ -10,7 +10,7 @@ use super::state::StateResult;
 pub struct Summary {
     good: usize,
     failed: usize,
-    /// Of a test run: what would change.
+    /// In a dry run: the number of states that would make changes.
     differs: usize,
     other: usize,
     pub changed: usize,
@@ -28,7 +28,7 @@ impl Summary {
             _ => self.other += 1,
         }
         self.changed += usize::from(changed);
-        // States that ran at the same time took as long as the longest of them.
+        // Parallel states took as long as the longest of them.
         if state.is_parallel() {
             self.longest_parallel = self.longest_parallel.max(state.milliseconds());
         } else {
@@ -71,7 +71,7 @@ impl Summary {
         lines
     }
 
-    /// ` (unchanged=1, changed=2)`; "unchanged" is Salt's word for what a test run left as it is.
+    /// ` (unchanged=1, changed=2)`; "unchanged" is Salt's word for changes that a dry run did not make.
     fn notes(&self, palette: &Palette) -> String {
         let mut notes = Vec::new();
         if self.differs > 0 {
@@ -84,7 +84,7 @@ impl Summary {
     }
 }
 
-/// With two digits after the dot at most, one at least: `66.67`, `100.0`.
+/// With one or two digits after the point: `66.67`, `100.0`.
 fn percentage(part: usize, total: usize) -> String {
     let text = format!("{:.2}", part as f64 / total as f64 * 100.0);
     text.strip_suffix('0').map_or_else(|| text.clone(), str::to_owned)

@@ -11,14 +11,14 @@ use crate::ssh_config::{Jump, is_name};
 /// The default limit for connecting, in seconds.
 pub const TIMEOUT: u32 = 20;
 
-/// The end of the options of every command line: the host can't be parsed as an option, and the words
-/// after it are the command.
+/// Ends the options of every command line: the host can't be parsed as an option, and the words after it are the
+/// command.
 fn host(entry: &RosterEntry) -> [OsString; 2] {
     ["--".into(), entry.host.as_str().into()]
 }
 
-/// Logs in and stays in the background, for commands to run through `socket`.
-/// It ends by itself `idle` seconds after the last command.
+/// The arguments to log in and stay in the background, so that commands can run through `socket`.
+/// The login ends by itself `idle` seconds after the last command.
 pub fn login(entry: &RosterEntry, socket: &Path, idle: u32) -> Result<Vec<OsString>, LinkFailure> {
     let mut words: Vec<OsString> = ["-M", "-N", "-T", "-e", "none", "-S"].map(OsString::from).into();
     words.push(socket.into());
@@ -28,7 +28,7 @@ pub fn login(entry: &RosterEntry, socket: &Path, idle: u32) -> Result<Vec<OsStri
         format!("ControlPersist={idle}"),
         // There is no terminal to answer a question.
         "BatchMode=yes".into(),
-        // Less would hide why a key exchange failed.
+        // A lower level would hide why a key exchange failed.
         "LogLevel=INFO".into(),
         format!("ConnectTimeout={}", entry.timeout.unwrap_or(TIMEOUT)),
         "ServerAliveInterval=15".into(),
@@ -72,9 +72,9 @@ pub fn login(entry: &RosterEntry, socket: &Path, idle: u32) -> Result<Vec<OsStri
     Ok(words)
 }
 
-/// Runs a command through an open login.
+/// The arguments to run a command through an open login.
 ///
-/// Reads no configuration. If the login has ended, ssh must not make another by itself: `ProxyCommand=false`
+/// ssh reads no configuration here. If the login has ended, ssh must not open another by itself: `ProxyCommand=false`
 /// prevents that.
 pub fn command(entry: &RosterEntry, socket: &Path, command: &str, tty: bool) -> Vec<OsString> {
     let mut words = through(socket);
@@ -84,7 +84,7 @@ pub fn command(entry: &RosterEntry, socket: &Path, command: &str, tty: bool) -> 
     words
 }
 
-/// Ends the login.
+/// The arguments to end the login.
 pub fn exit(entry: &RosterEntry, socket: &Path) -> Vec<OsString> {
     let mut words = through(socket);
     words.extend(["-O".into(), "exit".into()]);
@@ -107,7 +107,7 @@ fn wrong(entry: &RosterEntry, text: String) -> LinkFailure {
     if entry.origin.is_empty() { failure } else { failure.hint(format!("see {}", entry.origin)) }
 }
 
-/// A path as the value of an option, which ssh parses as a line of its configuration.
+/// A path as the value of an option, which ssh parses like a line of its configuration.
 fn quoted(path: &Path) -> Result<String, LinkFailure> {
     Ok(format!("\"{}\"", unexpanded(path)?.replace('\\', "\\\\").replace('"', "\\\"")))
 }

@@ -18,7 +18,7 @@ const LOOK_AT_KEY: &str = "if the machine was set up anew, remove its old key wi
      if not, somebody may be in between";
 const RECORD_KEY: &str = "compare its key and record it with 'ssh-keyscan', or set 'accept_new: true' on its roster entry for the first contact";
 
-/// In the order of the search: specific texts before general ones.
+/// In search order: specific texts before general ones.
 const KNOWN_MESSAGES: [KnownMessage; 28] = [
     message(
         "Could not resolve hostname",
@@ -131,7 +131,7 @@ pub fn through(failure: LinkFailure, jump: Option<&str>, target: &str) -> LinkFa
     }
 }
 
-/// The facts of ssh's long warning: the key that the host showed, and where another one is recorded.
+/// The facts from ssh's long warning: the key that the host presented, and where another one is recorded.
 fn host_key_text(stderr: &str, line: &str, target: &str) -> String {
     let part = |start: &str| stderr.lines().map(str::trim).find(|line| line.starts_with(start));
     let shown = part("SHA256:").map(|text| format!("; it showed {}", text.trim_end_matches('.'))).unwrap_or_default();

@@ -25,7 +25,8 @@ const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// A connection made faster than this is in the same network: compressing the agent costs more than it saves.
 const NEAR: Duration = Duration::from_millis(2);
-/// The same for private addresses, where a busy controller may measure more. Remote sites are slower than this.
+/// The same for private addresses, where a busy controller may measure a longer time. Remote sites are slower than
+/// this.
 const NEAR_PRIVATE: Duration = Duration::from_millis(20);
 
 pub struct Connection {
@@ -145,7 +146,7 @@ async fn handshake(
     let connecting = async {
         tokio::select! {
             done = client::connect_stream(config, stream, checker) => done.map_err(Some),
-            // A server that accepts the connection and sends nothing must not take the whole limit of a key exchange.
+            // A server that accepts the connection and sends nothing must not use up the whole limit of a key exchange.
             () = banner.silence(target.timeout) => Err(None),
         }
     };

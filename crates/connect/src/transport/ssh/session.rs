@@ -67,7 +67,7 @@ async fn receive(
             break;
         }
     }
-    // A reader that is gone means that the command shall end too.
+    // Closing the channel also ends a command whose reader has gone.
     let _ = other_half.close().await;
     let _ = stdout.shutdown().await;
     let _ = stderr.shutdown().await;

@@ -51,7 +51,7 @@ impl AsyncRead for QuickAckStream {
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if result.is_ready() {
             self.banner.note(&buffer.filled()[before..]);
-            // Only a matter of speed: a kernel without it works as well.
+            // Only improves the speed: a kernel without the option works too.
             let _ = rustix::net::sockopt::set_tcp_quickack(&self.stream, true);
         }
         result

@@ -93,7 +93,7 @@ fn whole(number: &Number) -> Option<Number> {
 }
 
 fn range(schema: &Json, number: &Number, at: &str) -> Result<(), SchemaError> {
-    // f64 keeps the order of larger numbers, if not their last digits.
+    // f64 keeps the order of larger numbers, though not their last digits.
     let value: f64 = number.to_string().parse().unwrap_or(f64::NAN);
     let limit = |key: &str| schema.get(key).and_then(|limit| limit.to_string().parse::<f64>().ok());
     if limit("minimum").is_some_and(|least| value < least) {

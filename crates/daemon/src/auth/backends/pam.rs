@@ -47,7 +47,7 @@ mod with {
         }
     }
 
-    /// PamConversation prompts with the username, and masked prompts with the password.
+    /// Answers prompts with the username, and masked prompts with the password.
     struct PamConversation {
         user: String,
         password: Secret<String>,

@@ -1,4 +1,4 @@
-//! Who may do what: the cases of `cases/*.yml`, most of them asked of real Salt as well (`record.py`).
+//! Access decisions: the cases of `cases/*.yml`, most of them also recorded from real Salt (`record.py`).
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ async fn what_was_checked_is_what_is_granted() {
     let only: Vec<&str> = grant.only.as_ref().expect("a limit").iter().map(String::as_str).collect();
     assert_eq!(only, ["web1", "web2"]);
 
-    // Between the check and the run another target says that it is a web server.
+    // Between the check and the run, the grains of another target change so that it is a web server.
     controller.grains_cache.remember("db1", &map("{os: Debian, role: web}")).expect("grains");
     let jobs = std::sync::Arc::new(rocksalt_controller::jobs::JobService::new(ledger.clone()));
     let started = jobs.start(&controller, wanted, "fred", grant.only.as_ref()).await;
@@ -119,7 +119,7 @@ async fn what_was_checked_is_what_is_granted() {
     assert_eq!(more, ["db1"]);
     assert_eq!(ledger.jobs(&Default::default()).await.expect("it lists").len(), 0, "nothing is kept of it");
 
-    // What grains can't be had of is not inside, and a target that is none is said to be.
+    // A target with unknown grains is not allowed, and an invalid target expression is reported as such.
     controller.grains_cache.forget("web2");
     let unknown = run("list", "web1,web2");
     assert!(access.check(&caller, &Needs::Function(&unknown), &controller, &ledger).await.is_err());

@@ -1,4 +1,4 @@
-//! The audit log: what is in it, and that nothing of it can be changed unseen.
+//! The audit log: its content, and that every change of it is detected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -152,13 +152,13 @@ async fn every_change_is_found_and_named() {
 async fn whoever_makes_the_chain_anew_is_found_by_the_store() {
     let (directory, store) = (fixture::directory(), fixture::store().await);
     let head = ten(directory.path(), &store).await;
-    // Somebody who knows how it is made writes another one of the same length.
+    // An attacker who knows the format writes another log of the same length.
     let forged = fixture::directory();
     ten(forged.path(), &fixture::store().await).await;
     fs::copy(log(forged.path()), log(directory.path())).expect("it is replaced");
     assert_eq!(fault(directory.path(), None), None, "by itself it is in order");
     assert_eq!(fault(directory.path(), Some(&head)).and_then(|(entry, _)| entry), Some(10));
-    // And the next start says so in the log itself.
+    // The next start reports it in the log itself.
     let audit = Audit::open(directory.path(), "me", Arc::clone(&store)).await.expect("it starts");
     audit.close().await;
     let last = lines(directory.path());
@@ -168,10 +168,10 @@ async fn whoever_makes_the_chain_anew_is_found_by_the_store() {
 
 #[tokio::test]
 async fn a_crash_does_not_look_like_tampering() {
-    // After every byte that a write may have ended with.
+    // A write may have ended after any byte.
     let (whole, store) = (fixture::directory(), fixture::store().await);
     let head = ten(whole.path(), &store).await;
-    // The store as it is now: later it hears of more.
+    // The store's head before the last entry.
     let known = store.get("audit/me").await.expect("the store").expect("a head").value;
     let text = fs::read(log(whole.path())).expect("a log");
     let start: usize = lines(whole.path())[..10].iter().map(|line| line.len() + 1).sum();
@@ -186,7 +186,7 @@ async fn a_crash_does_not_look_like_tampering() {
         fs::write(&path, &text[..end]).expect("what a crash left");
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("a mode");
         assert_eq!(fault(directory.path(), Some(&head)), None, "{end}: as it was left");
-        // The store knows less than the file, never more.
+        // The store may know less than the file, never more.
         let crashed = fixture::store().await;
         let put = Transaction::default().put("audit/me", known.clone());
         crashed.commit(put).await.expect("it is put");
@@ -204,7 +204,7 @@ async fn what_is_noted_is_in_the_file_before_it_is_done() {
     let audit = Audit::open(directory.path(), "me", store).await.expect("a log");
     for number in 0..20 {
         note(&audit, number).await;
-        // Another process sees it, whatever happens to this one.
+        // Another process can read it, even if this one dies now.
         assert!(lines(directory.path()).last().expect("a line").contains(&format!("test.f{number}")));
     }
 }
@@ -269,7 +269,7 @@ async fn without_a_place_to_note_it_nothing_is_done() {
     let (directory, store) = (fixture::directory(), fixture::store().await);
     let audit = Audit::open(directory.path(), "me", Arc::clone(&store)).await.expect("a log");
     note(&audit, 1).await;
-    // A file that others can read is no place.
+    // A file that others can read is refused.
     fs::set_permissions(log(directory.path()), std::os::unix::fs::PermissionsExt::from_mode(0o644)).expect("a mode");
     assert!(Audit::open(directory.path(), "me", store).await.err().is_some_and(|why| why.contains("chmod 600")));
 }

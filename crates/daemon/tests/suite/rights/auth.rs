@@ -73,7 +73,7 @@ async fn a_login_gives_a_token_and_a_logout_takes_it_back() {
     assert_eq!((caller.user.as_str(), caller.eauth.as_str(), caller.from), ("fred", "file", from(2)));
     assert!(matches!(&caller.rights, Rights::Listed { groups } if groups == &["ops"]));
 
-    // The store has no token and no password in it.
+    // The store contains neither the token nor the password.
     let kept = place.store.range(&KeyRange::prefix("")).await.expect("all").pairs;
     assert_eq!(kept.len(), 1);
     let text = format!("{} {}", kept[0].key, String::from_utf8_lossy(&kept[0].value));
@@ -147,10 +147,10 @@ async fn a_password_that_was_right_is_cheap_for_a_while() {
     for _ in 0..1000 {
         auth.verify(&given("fred", "freds password", "file"), from(1)).await.expect("right");
     }
-    // Compared with the first one, since machines and builds differ.
+    // Compared with the first check, since machines and builds differ.
     assert!(begun.elapsed() < first * 100, "1000 take {:?}, the first one {first:?}", begun.elapsed());
     refused(auth.verify(&given("fred", "freds passwore", "file"), from(1)).await, RefusalKind::Unauthenticated);
-    // And no longer than it is his.
+    // The cache ends when the password is changed.
     place.users.set_password("fred", &Secret::new("another password".into())).expect("another");
     refused(auth.verify(&given("fred", "freds password", "file"), from(1)).await, RefusalKind::Unauthenticated);
     auth.verify(&given("fred", "another password", "file"), from(1)).await.expect("the new one");
@@ -185,7 +185,7 @@ async fn another_controller_hears_of_a_logout_at_once() {
     let first = login(&one).await.expect("a login").token.reveal().clone();
     let second = login(&one).await.expect("a login").token.reveal().clone();
     for token in [&first, &second] {
-        // In both memories.
+        // Both controllers have it in memory.
         one.token(token, None).await.expect("it counts");
         other.token(token, None).await.expect("it counts there too");
     }
@@ -241,7 +241,7 @@ async fn time_ends_tokens() {
     let long = login(Some(f64::INFINITY)).await.expect("a login");
     assert!(long.expire - long.start < 40_000_000.0);
 
-    // Who isn't listed has no say.
+    // A user who isn't listed can't choose the lifetime.
     let others =
         open("{external_auth: {file: {fred: ['.*']}}, token_expire: 100, token_expire_user_override: {file: [ann]}}");
     let credentials = Credentials { token_expire: Some(5.0), ..given("fred", "freds password", "file") };
@@ -312,7 +312,7 @@ async fn other_files_and_secrets() {
         RefusalKind::Unauthenticated,
     );
 
-    // What isn't safe, or isn't there, lets nobody in, and says so at the start.
+    // An unsafe or unknown backend accepts nobody, and is reported at the start.
     for (block, text) in [
         ("{file: {^filename: plain}}", "plaintext"),
         ("{file: {^filename: plain, ^hashtype: crc}}", "crc"),
@@ -334,7 +334,7 @@ async fn certificates_count_where_the_configuration_says_so() {
     assert_eq!((caller.user.as_str(), caller.eauth.as_str()), ("ann", "cert"));
     let login = auth.token_for(caller, None).await.expect("a token");
     assert_eq!(auth.token(login.token.reveal(), from(1)).await.expect("it counts").eauth, "cert");
-    // Nobody logs in by it with a password.
+    // This backend does not accept passwords.
     refused(auth.verify(&given("ann", "x", "cert"), from(1)).await, RefusalKind::Unauthenticated);
     refused(place.auth(FILE).certificate("ann", from(1)).await, RefusalKind::Unauthenticated);
 }

@@ -1,7 +1,7 @@
-//! Every route and every request, tried without the right to it (`docs/security-rules.md#r2`).
+//! Tries every route and every request without the right to it (`docs/security-rules.md#r2`).
 //!
-//! The doors list their routes and are made of these lists, and requests have examples of each: what is added later is
-//! tried here without anybody thinking of it.
+//! The APIs are built from their lists of routes, and there are examples of each request, so that later additions are
+//! tested here automatically.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use super::fixture::{self, map};
 /// fred may do nothing, ann everything.
 const CONFIG: &str = "{external_auth: {file: {fred: [nothing.at_all], ann: ['.*', '@runner', '@wheel']}}}";
 
-/// Open to whoever has logged in, by what they are for.
+/// Routes that every authenticated user may use, by purpose.
 const FOR_ALL_WHO_LOGGED_IN: &[(&str, &str)] = &[
     ("POST", "/logout"),
-    // Salt's own rule: whoever is logged in sees every event. No secret is ever in one.
+    // As in Salt, every authenticated user sees every event. No event contains a secret.
     ("GET", "/events"),
     ("GET", "/ws"),
     ("POST", "/hook"),
@@ -38,7 +38,7 @@ const FOR_ALL_WHO_LOGGED_IN: &[(&str, &str)] = &[
     ("GET", "/stats"),
     ("GET", "/ws/{token}"),
     ("GET", "/event/{token}"),
-    // Only what functions take: documentation.
+    // Only documentation: the arguments of functions.
     ("POST", "/signature"),
     ("POST", "/signature/{token}"),
     ("GET", "/v1/version"),
@@ -88,7 +88,7 @@ async fn house() -> House {
 
 impl House {
     fn router(&self) -> Router {
-        // All that a setting can turn on.
+        // Everything that a setting can enable.
         let settings = api::Settings { halite: true, ..api::Settings::default() };
         api::router(Arc::new(Api { requests: Arc::clone(&self.requests), settings }))
     }
@@ -103,7 +103,7 @@ impl House {
         self.requests.auth.login(credentials, None).await.expect("a login").token.reveal().clone()
     }
 
-    /// What a route answers to somebody with this token and these credentials.
+    /// The status of a route for this token and these credentials.
     async fn ask(&self, route: &ApiRoute, token: Option<&str>, credentials: &str) -> StatusCode {
         let path = route
             .path
@@ -137,7 +137,7 @@ impl House {
     }
 }
 
-/// What our own API documents of a route: a query with all that it must have, and a body that makes sense.
+/// The input of a route as our own API documents it: a query with all required parameters, and a valid body.
 fn documented(route: &ApiRoute) -> (String, Option<String>) {
     let Some(path) = route.path.strip_prefix("/v1") else { return (String::new(), None) };
     let paths = &api::v1::document()["paths"];
@@ -188,7 +188,7 @@ async fn no_door_opens_for_whom_it_is_not() {
             match route.needs {
                 RouteAuth::None => assert!(status.is_success(), "{} {} {what}: {status}", route.method, route.path),
                 RouteAuth::Token | RouteAuth::Body => {
-                    // A body without credentials may be said to be no login at all.
+                    // Without credentials the body itself may be reported as invalid.
                     let body =
                         route.needs == RouteAuth::Body && credentials.is_empty() && status == StatusCode::BAD_REQUEST;
                     let right = status == StatusCode::UNAUTHORIZED || body;
@@ -206,19 +206,19 @@ async fn logging_in_is_not_enough() {
     let house = house().await;
     let mut open = Vec::new();
     for route in routes().iter().filter(|route| route.needs != RouteAuth::None) {
-        // A logout ends it.
+        // A new one each time, since a logout revokes it.
         let token = house.token("fred").await;
         let status = house.ask(route, Some(&token), &format!(", \"token\": \"{token}\"")).await;
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             open.push((route.method, route.path, status));
         }
     }
-    // One who has no credentials of his own in the body has logged in as nobody.
+    // This request contains ann's credentials, not fred's.
     open.retain(|(method, path, _)| (*method, *path) != ("POST", "/login"));
     let unexpected: Vec<_> =
         open.iter().filter(|(method, path, _)| !FOR_ALL_WHO_LOGGED_IN.contains(&(*method, *path))).collect();
     assert!(unexpected.is_empty(), "open to whoever has logged in: {unexpected:?}");
-    // And the same is open to who may do everything, or the test above shows nothing.
+    // For comparison: the same routes are open to a user who may do everything.
     let mut shut = Vec::new();
     for route in routes().iter().filter(|route| route.needs == RouteAuth::Token) {
         let token = house.token("ann").await;
@@ -243,7 +243,7 @@ async fn no_request_is_done_for_whom_it_is_not() {
     for request in Request::examples() {
         let name = format!("{request:?}");
         let needs_more = !matches!(request.needs(), Needs::Login);
-        // Nobody at all, and somebody by a way that is closed.
+        // A caller without rights, and one from a backend that is not configured.
         for nobody in [caller("ann", "file", Rights::None), caller("ann", "pam", listed())] {
             let refusal = house.requests.answer(&nobody, request.clone()).await.err();
             assert_eq!(refusal.map(|refusal| refusal.kind), Some(RefusalKind::Unauthenticated), "{name}");

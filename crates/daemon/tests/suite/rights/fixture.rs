@@ -1,4 +1,4 @@
-//! A requests with four targets that nobody can reach, and people who may do this and that.
+//! A request service with four unreachable targets, and users with different rights.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,14 +55,14 @@ pub fn map(text: &str) -> Map {
     }
 }
 
-/// A directory that is ours alone, as a daemon wants it.
+/// A private directory, as the daemon requires it.
 pub fn directory() -> TempDir {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::Permissions::from_mode(0o700);
     tempfile::Builder::new().permissions(mode).tempdir().expect("a directory")
 }
 
-/// The grains are kept below a directory, where a test may change them.
+/// A controller whose cached grains are in a directory, where a test may change them.
 pub fn controller(directory: &Path) -> Arc<Controller> {
     let grains_cache = GrainsCache { directory: directory.join("grains"), fresh: Duration::from_secs(3600) };
     for (id, os, role) in TARGETS {

@@ -180,7 +180,7 @@ impl Directory {
     }
 }
 
-/// The groups, or why not.
+/// The groups, or the kind of refusal.
 async fn login(auth: &Auth, user: &str, password: &str) -> Result<Vec<String>, RefusalKind> {
     let password = Secret::new(password.to_owned());
     let credentials = Credentials { user: user.into(), password, eauth: "ldap".into(), token_expire: None };
@@ -199,7 +199,7 @@ async fn a_directory_proves_who_somebody_is() {
                   auth.ldap.filter: 'uid={{ username }}'\n";
     let wrong = Err(RefusalKind::Unauthenticated);
 
-    // Searched for, over each way to get there.
+    // The user's entry is searched for, over each kind of connection.
     for way in [
         format!("auth.ldap.server: 127.0.0.1\nauth.ldap.port: {plain}\n"),
         format!("auth.ldap.uri: ldaps://localhost:{tls}\nauth.ldap.ca_file: ca.pem\n"),
@@ -210,7 +210,7 @@ async fn a_directory_proves_who_somebody_is() {
         assert_eq!(login(&auth, "fred", "wrong").await, wrong, "{way}");
     }
 
-    // What can go wrong with names and passwords.
+    // Names and passwords that must fail.
     let here = format!("{search}auth.ldap.server: 127.0.0.1\nauth.ldap.port: {plain}\n");
     let auth = directory.auth(&here).await;
     assert_eq!(login(&auth, "fred", "").await, wrong, "a bind without a password proves nothing");
@@ -220,7 +220,7 @@ async fn a_directory_proves_who_somebody_is() {
     assert_eq!(login(&auth, "a*(b)", "odds password").await, Ok(vec!["ops".to_owned()]), "and may be odd");
     assert_eq!(login(&auth, "twin", "twins password").await, wrong, "two entries are nobody");
 
-    // By the user's own name, without anybody who searches.
+    // Binds with the user's own DN, without a search account.
     let own =
         format!("auth.ldap.binddn: 'uid={{{{ username }}}},ou=People,dc=example,dc=com'\nauth.ldap.port: {plain}\n");
     let auth = directory.auth(&own).await;
@@ -228,7 +228,7 @@ async fn a_directory_proves_who_somebody_is() {
     assert_eq!(login(&auth, "fred,ou=People", "freds password").await, wrong);
     assert_eq!(login(&auth, "fred", "x").await, wrong);
 
-    // Groups by whole names, and a place for groups that isn't there.
+    // Groups that list members by DN, and a base for groups that doesn't exist.
     let active =
         "auth.ldap.activedirectory: true\nauth.ldap.accountattributename: uid\nauth.ldap.groupclass: groupOfNames\n";
     let auth = directory.auth(&format!("{here}{active}")).await;
@@ -236,7 +236,7 @@ async fn a_directory_proves_who_somebody_is() {
     let auth = directory.auth(&format!("{here}auth.ldap.groupou: Nowhere\n")).await;
     assert_eq!(login(&auth, "fred", "freds password").await, Ok(Vec::new()));
 
-    // Whoever is not the directory, or is not there, is nobody's proof, and says so as such.
+    // A directory that is not trusted or not reachable is reported as unavailable.
     for way in [
         format!("auth.ldap.uri: ldaps://localhost:{tls}\nauth.ldap.ca_file: other.pem\n"),
         format!("auth.ldap.uri: ldap://localhost:{plain}\nauth.ldap.starttls: true\nauth.ldap.ca_file: other.pem\n"),

@@ -1,4 +1,4 @@
-//! Logins, rights and the audit log, and that no door is open that should be closed.
+//! Authentication, access rules and the audit log, and that nothing is accessible without rights.
 
 mod access;
 mod audit;

@@ -1,4 +1,4 @@
-//! A daemon without a network: the router on a store in memory, with targets that answer as a test says.
+//! [`Bed`]: a daemon without a network: the router on a store in memory, with targets that a test controls.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -48,7 +48,7 @@ saltgui_templates: {t1: {description: Ping all, target: '*', command: test.ping}
 sharedsecret: canary-in-the-configuration
 "#;
 
-/// A host key like any other.
+/// An arbitrary host key.
 const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPv5MIAqGGQFqTdrwCXEKCFqmGhWKEG5Z8TzMPOdFQ8f";
 
 pub struct Bed {
@@ -59,7 +59,7 @@ pub struct Bed {
     _directory: tempfile::TempDir,
 }
 
-/// Makes the one users file: hashing takes its time.
+/// Creates a users file once for all tests, because hashing is slow.
 fn users() -> &'static Path {
     static MADE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
     let directory = MADE.get_or_init(|| {
@@ -148,7 +148,7 @@ impl Bed {
         Reply { status: parts.status, headers: parts.headers, text }
     }
 
-    /// Low data as JSON, by the admin.
+    /// Posts low data as JSON, as the admin.
     pub async fn post(&self, body: &str) -> Reply {
         let token = self.token.clone();
         self.ask("POST", "/", &[("x-auth-token", &token), ("content-type", "application/json")], body.to_owned()).await
@@ -220,16 +220,16 @@ fn controller(directory: &Path, config: &Map, fleet: &Arc<Fleet>) -> Controller 
     }
 }
 
-/// The targets.
+/// Simulated targets.
 #[derive(Default)]
 pub struct Fleet {
-    /// What they answer, by id; else what any target answers.
+    /// The returns by target id; other targets have default returns.
     pub answers: Mutex<HashMap<String, Return>>,
-    /// Those that can't be reached.
+    /// The targets that can't be reached.
     pub gone: Mutex<Vec<String>>,
-    /// How long each call takes.
+    /// The duration of each call.
     pub pause: Mutex<Duration>,
-    /// All that was asked of them.
+    /// All calls so far.
     pub calls: Mutex<Vec<(String, Call)>>,
 }
 
@@ -258,7 +258,7 @@ impl Links for FleetLinks {
     }
 }
 
-/// So that lines can hold the fleet.
+/// Links that share the fleet.
 pub struct FleetLinks(pub Arc<Fleet>);
 
 impl Fleet {

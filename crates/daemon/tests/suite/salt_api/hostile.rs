@@ -1,4 +1,4 @@
-//! Other people's pages, stolen ways in, and files that are none of a page's.
+//! Requests from other sites, stolen tokens, and files outside of the web page.
 
 use axum::body::Body;
 use rocksalt_core::{Value, json};
@@ -27,7 +27,7 @@ async fn who_may_not_is_told_so_alike() {
         let reply = bed.ask("POST", "/", &[("x-auth-token", token), json], body.to_owned()).await;
         assert_eq!(reply.status, status, "{body}: {}", reply.text);
     }
-    // A header alone is nothing to /run; a token in the command is.
+    // `/run` ignores a token in the header, but accepts one in the command.
     assert_eq!(bed.ask("POST", "/run", &[("x-auth-token", &bed.token), json], PING).await.status, 401);
     let with = |more: &str| PING.replace('}', &format!("{more}}}"));
     let good = with(&format!(r#","token":"{}""#, bed.token));
@@ -36,7 +36,7 @@ async fn who_may_not_is_told_so_alike() {
     assert_eq!(bed.ask("POST", "/run", &[json], proved).await.at("return:0:lab-a"), Value::Bool(true));
     let wrong = with(r#","username":"admin","password":"no","eauth":"file""#);
     assert_eq!(bed.ask("POST", "/run", &[json], wrong).await.status, 401);
-    // Nothing is done if one of several may not.
+    // If one of several commands is refused, none is run.
     let calls = bed.fleet.calls.lock().expect("free").len();
     let mixed = format!(r#"[{},{PING}]"#, with(&format!(r#","token":"{}""#, bed.token)));
     assert_eq!(bed.ask("POST", "/run", &[json], mixed).await.status, 401);
@@ -119,7 +119,7 @@ async fn a_page_and_its_files() {
         let reply = bed.ask("GET", path, &html, Body::empty()).await;
         assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, "<p>app"), "{path}");
     }
-    // AngularJS's way to ask for data, and none at all.
+    // A request for data as AngularJS sends it, and one without a header.
     for headers in [vec![("accept", "application/json, text/plain, */*")], vec![]] {
         assert_eq!(bed.ask("GET", "/", &headers, Body::empty()).await.at("return"), "Welcome".into());
     }

@@ -1,4 +1,4 @@
-//! Salt's API as its clients use it: recorded from real ones, and what no client should do.
+//! Salt's API: recordings of real clients, and what no client may do.
 
 mod bed;
 mod hostile;

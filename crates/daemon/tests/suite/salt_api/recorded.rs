@@ -1,7 +1,7 @@
-//! What pepper, SaltGUI and curl said to a real salt-api and heard from it: said again, and heard again.
+//! Replays what pepper, SaltGUI and curl exchanged with a real salt-api, and compares the responses.
 //!
-//! A case is an entry of `cases/*.yml`. What differs from run to run (ids of jobs, tokens, times, fingerprints) is put
-//! down as a word before both are compared; `"...": trimmed` stands for what is not compared.
+//! A case is an entry of `cases/*.yml`. Values that differ in each run (ids of jobs, tokens, times, fingerprints) are
+//! replaced by a word before comparing; `"...": trimmed` stands for parts that are not compared.
 
 use std::path::Path;
 
@@ -107,7 +107,7 @@ fn returned(answer: &Value) -> Return {
     }
 }
 
-/// With a word for what differs from run to run.
+/// Replaces values that differ in each run by a word.
 fn settled(value: &Value) -> Value {
     match value {
         Value::List(items) => Value::List(items.iter().map(settled).collect()),
@@ -153,7 +153,7 @@ fn text(known: &str) -> String {
     out
 }
 
-/// Equal, but for what was trimmed.
+/// Whether both are equal, except for trimmed parts.
 fn fits(expected: &Value, got: &Value) -> bool {
     match (expected, got) {
         (Value::Map(expected), Value::Map(got)) => {

@@ -1,4 +1,4 @@
-//! Runners and wheel functions, called as pages call them.
+//! Runner and wheel functions, called as web pages call them.
 
 use rocksalt_core::{Value, json};
 use rocksalt_daemon::{functions, runners, wheels};

@@ -1,4 +1,4 @@
-//! What each client gives, and each way to ask.
+//! The responses of each `client`, for each way to call it.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn every_client_has_its_form() {
         let jid = started.walk("jid", ":").and_then(Value::as_str).expect("an id").to_owned();
         let place = if client == "runner_async" { "run" } else { "wheel" };
         assert_eq!(started.walk("tag", ":"), Some(&format!("salt/{place}/{jid}").into()));
-        // It can be looked up, as in Salt.
+        // As in Salt, the job can be looked up.
         for attempt in 0.. {
             let found =
                 only(bed.post(&format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","jid":"{jid}"}}"#)).await);
@@ -69,7 +69,7 @@ async fn a_target_that_is_gone_is_false() {
     let batch = bed.post(r#"{"client":"local_batch","tgt":"*","fun":"test.ping","batch":"50%"}"#).await;
     assert_eq!(batch.at("return"), value(r#"[{"lab-a":true}]"#));
     let started = bed.post(r#"{"client":"local_async","tgt":"*","fun":"test.ping"}"#).await.at("return:0:jid");
-    // pepper takes a job for complete when all of its targets are there.
+    // pepper considers a job complete when it has all of its targets.
     let lookup = format!(r#"{{"client":"runner","fun":"jobs.lookup_jid","kwarg":{{"jid":"{started}"}}}}"#);
     let mut found = bed.post(&lookup).await.at("return:0");
     for _ in 0..1000 {

@@ -1,4 +1,4 @@
-//! Events: each listener from its own place, nothing lost, nothing twice.
+//! Events: each listener reads from its own position, without loss or duplicates.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rocksalt_core::{Event, Map, Value, json};
 
 use super::bed::Bed;
 
-/// The frames of a stream as they come.
+/// The frames of a stream as they arrive.
 struct Listener {
     body: BodyDataStream,
     text: String,
@@ -83,7 +83,8 @@ async fn large_results_are_told_of_but_not_told() {
     let told = ret().await;
     assert!(told.tag.starts_with("salt/run/"), "{}", told.tag);
     assert!(told.data.get("return").is_some_and(|text| text.to_string().contains("too large")), "{:?}", told.data);
-    // What is waited for by its event alone is kept, and cut if it must be; it is still the event of a runner.
+    // A background result, which is only available by its event, is stored, truncated if needed; it is still the event
+    // of a runner.
     let low = format!(r#"{{"client":"runner_async","fun":"test.arg","arg":["{}"]}}"#, "x".repeat(900_000));
     let jid = bed.post(&low).await.at("return:0:jid").to_string();
     let told = ret().await;

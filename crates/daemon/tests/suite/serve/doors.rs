@@ -1,4 +1,4 @@
-//! Whom the listeners let in, and what they tell whom.
+//! Which clients the listeners accept, and what they reveal to each.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ async fn a_certificate_is_made_and_renewed_with_the_same_key() {
     let plain = ask(tcp(&daemon), "GET /healthz", "").await;
     assert_eq!(plain.status, 0, "nothing is said without TLS: {}", plain.head);
     daemon.stop().await;
-    // A new certificate for the old key: who has pinned it goes on.
+    // A new certificate for the old key: clients that pinned the key continue.
     std::fs::remove_file(&path).expect("it is there");
     let (daemon, said) = project.start_with(settings).await.expect("it starts");
     let again = said.iter().find_map(|notice| match notice {

@@ -1,4 +1,4 @@
-//! How it ends.
+//! How the daemon ends.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ async fn a_stop_ends_streams_and_idle_connections_at_once() {
     idle.read_exact(&mut first).await.expect("an answer");
     let begun = Instant::now();
     daemon.stop().await;
-    // Had it waited for the stream or the idle connection, it would never have ended.
+    // If it waited for the stream or the idle connection, it would never end.
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).await.expect("a clean end");

@@ -1,4 +1,4 @@
-//! A daemon with targets that are up or down as a test says, and a small client.
+//! A daemon with targets that a test switches on and off, and a small client.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A target goes away, and its link with it.
+    /// Makes a target unreachable, and breaks its link.
     pub fn cut(&self, id: &str) {
         self.reachable.lock().expect("fine").remove(id);
         self.standing.lock().expect("fine").remove(id);
@@ -102,7 +102,7 @@ impl Links for Network {
 pub struct Project {
     pub directory: TempDir,
     pub network: Arc<Network>,
-    /// The configuration, or what is wrong with it.
+    /// The configuration, or the error in it.
     pub config: Mutex<Result<String, String>>,
 }
 
@@ -212,13 +212,13 @@ pub struct Reply {
     pub body: String,
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 pub async fn ask(address: SocketAddr, request: &str, body: &str) -> Reply {
     let stream = TcpStream::connect(address).await.expect("it listens");
     over(stream, request, body).await
 }
 
-/// `request` is the method, the path and any headers, a line each.
+/// Sends a request; `request` is the method, the path and any headers, one per line.
 pub async fn over<T: AsyncRead + AsyncWrite + Unpin>(mut stream: T, request: &str, body: &str) -> Reply {
     let (first, headers) = request.split_once('\n').unwrap_or((request, ""));
     let headers: String = headers.lines().map(|line| format!("{}\r\n", line.trim())).collect();
@@ -238,7 +238,7 @@ fn parse(text: &str) -> Reply {
     Reply { status, head: head.to_lowercase(), body: body.to_owned() }
 }
 
-/// A token of admin's.
+/// A token for the admin.
 pub async fn token(address: SocketAddr, password: &Secret) -> String {
     let body = format!("username=admin&password={}&eauth=file", password.reveal());
     let reply = ask(address, "POST /login\nContent-Type: application/x-www-form-urlencoded", &body).await;
@@ -252,7 +252,7 @@ pub fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).mode() & 0o777
 }
 
-/// Waits for something that must come true soon.
+/// Waits until a condition holds, with a time limit.
 pub async fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     for _ in 0..500 {
         if condition() {

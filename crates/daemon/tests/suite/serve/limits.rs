@@ -1,4 +1,4 @@
-//! What a client that does not do its part gets, and what the others notice of it.
+//! Slow and stalled clients: what happens to them, and that others don't notice.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use super::fixture::{Project, ask, password, tcp, token, wait_until};
 
-/// Reads until the other end closes; how long that took.
+/// Reads until the other end closes. Returns the duration.
 async fn until_closed(stream: &mut TcpStream) -> Duration {
     let begun = Instant::now();
     let mut bytes = Vec::new();
@@ -52,7 +52,7 @@ async fn who_waits_for_a_place_gets_it() {
     let mut settings = project.settings();
     settings.limits.connections = 4;
     let (daemon, _) = project.start_with(settings).await.expect("it starts");
-    // Two places are the listeners' own, for who comes next.
+    // Two of the permits are those of the listeners, for the next connections.
     let idle =
         [TcpStream::connect(tcp(&daemon)).await.expect("room"), TcpStream::connect(tcp(&daemon)).await.expect("room")];
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -64,7 +64,7 @@ async fn who_waits_for_a_place_gets_it() {
     daemon.stop().await;
 }
 
-/// Point 5 of what must be shown: a listener that stops slows nobody, and is cut off in the end.
+/// A listener that stops reading delays nobody, and is disconnected in the end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listener_that_stops_reading_is_in_nobodys_way() {
     const EVENTS: usize = 400;
@@ -101,7 +101,7 @@ async fn a_listener_that_stops_reading_is_in_nobodys_way() {
     }
     tokio::time::timeout(Duration::from_secs(30), seen).await.expect("it saw all").expect("it saw all");
     assert!(begun.elapsed() < Duration::from_secs(30));
-    // 25 MB were sent to it, and it took none.
+    // 25 MB were sent to it, and it read none.
     let mut open = 2;
     for _ in 0..100 {
         let text = ask(address, "GET /metrics", "").await.body;

@@ -1,4 +1,4 @@
-//! The daemon in this process, on ports of its own: what it makes, whom it lets in, and how it ends.
+//! The daemon in this process, on its own ports: what it creates, whom it accepts, and how it ends.
 
 mod doors;
 mod ends;

@@ -1,4 +1,4 @@
-//! Who is reached, as events and as an answer.
+//! Presence of targets, as events and as results.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn a_target_that_comes_and_goes_is_told() {
     project.network.cut("a");
     wait_until("it is missed", || presence.up() == ["b"] && presence.down() == ["a", "c"]).await;
     assert!(presence.of("a").last_seen.is_some());
-    // Each was tried once, and is left alone for a while.
+    // Each was tried once, and is then not tried for a while.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let tries = project.network.tries.lock().expect("fine").clone();
     assert_eq!(tries.iter().filter(|id| *id == "c").count(), 1, "{tries:?}");
@@ -36,7 +36,7 @@ async fn a_target_that_comes_and_goes_is_told() {
     for tag in ["salt/minion/a/start", "salt/minion/b/start", "salt/presence/change"] {
         assert!(tags.iter().any(|seen| seen == tag), "{tag}: {tags:?}");
     }
-    // A reload gives everybody a new chance.
+    // After a reload all targets are tried again.
     project.network.reachable.lock().expect("fine").extend(["a".to_owned(), "c".to_owned()]);
     daemon.reload().await;
     wait_until("all are back", || presence.up() == ["a", "b", "c"]).await;

@@ -1,4 +1,4 @@
-//! What a first start makes, and what a second one finds.
+//! What a first start creates, and what later starts reuse.
 
 use rocksalt_daemon::serve::Error;
 

@@ -14,7 +14,7 @@ pub struct AclEntry {
     pub default: bool,
     /// `user`, `group`, `mask` or `other`.
     pub kind: String,
-    /// The owner's name where the list has none; empty for mask and other.
+    /// The owner's name if the list has none; empty for mask and other.
     pub name: String,
     /// Read 4, write 2, execute 1.
     pub octal: u32,
@@ -30,7 +30,7 @@ pub struct Acl {
 }
 
 impl Acl {
-    /// The lists of paths, and with `recursive` of all below them.
+    /// Reads the access lists of paths, and with `recursive` of everything below them.
     pub fn read(machine: &dyn Probe, paths: &[String], recursive: bool) -> Result<Vec<Acl>> {
         if paths.is_empty() {
             return Err(Error::arguments("You need to specify at least one file or directory to work with!"));
@@ -53,13 +53,13 @@ impl Acl {
         self.remarks.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
     }
 
-    /// Those of a kind, among the default ones or the others.
+    /// The entries of a kind, either the default ones or the others.
     pub fn of(&self, wanted: &EntrySelector) -> impl Iterator<Item = &AclEntry> {
         let (default, kind) = (wanted.default, wanted.kind.clone());
         self.entries.iter().filter(move |entry| entry.default == default && entry.kind == kind)
     }
 
-    /// As Salt shows it.
+    /// The list in Salt's form.
     pub fn shown(&self) -> Map {
         let remarks = self.remarks.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into()));
         let mut shown = Map::from_iter([("comment".into(), Value::Map(remarks.collect()))]);
@@ -95,7 +95,7 @@ impl AclEntry {
     }
 }
 
-/// The kind of entry that somebody names: `user`, `d:g` …
+/// Selects a kind of entries: `user`, `d:g` …
 #[derive(Serialize, Deserialize)]
 pub struct EntrySelector {
     pub default: bool,
@@ -115,7 +115,7 @@ impl EntrySelector {
         Some(EntrySelector { default: bare.is_some(), kind: kind.to_owned() })
     }
 
-    /// As `setfacl` has it.
+    /// The selector in the form of `setfacl`.
     fn prefix(&self) -> String {
         format!("{}{}", if self.default { "d:" } else { "" }, &self.kind[..1])
     }
@@ -156,7 +156,7 @@ fn missing() -> Error {
     Error::failed("Command 'getfacl' cannot be found").hint("install the package acl")
 }
 
-/// A word of an entry: colons and commas would make more of it.
+/// Checks a word of an entry: colons and commas would change the entry's structure.
 pub fn check_word(what: &str, word: &str) -> Result<()> {
     if word.contains([':', ',', '\n', '\0']) {
         return Err(Error::arguments(format!("{what}: '{word}' can't be part of an access list")));
@@ -164,7 +164,7 @@ pub fn check_word(what: &str, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// The number that letters stand for; `None` if there are others.
+/// The octal value of permission letters; `None` for other letters.
 pub fn octal(perms: &str) -> Option<u32> {
     if let Some(digit) = perms.parse::<u32>().ok().filter(|digit| *digit < 8) {
         return Some(digit);
@@ -199,7 +199,7 @@ fn parse(text: &str) -> Vec<Acl> {
             }
             continue;
         }
-        // What counts after the mask stands behind it.
+        // The effective permissions follow as a comment.
         let line = line.split('\t').next().unwrap_or_default().split(" #").next().unwrap_or_default();
         let (default, line) = line.strip_prefix("default:").map_or((false, line), |line| (true, line));
         let mut fields = line.split(':');

@@ -1,4 +1,4 @@
-//! `acl`'s states: who has an entry in the access list of a path, and who hasn't.
+//! `acl`'s states: entries that are present in, or absent from, the access list of a path.
 
 use std::path::Path;
 
@@ -115,19 +115,19 @@ pub struct ListAbsent {
     recurse: Flag,
 }
 
-/// What to do to a path's list.
+/// The change to a path's list.
 #[derive(Serialize, Deserialize)]
 pub struct AclPlan {
     wanted: EntrySelector,
     names: Vec<String>,
-    /// What they may do; `None`: their entries go.
+    /// The permissions to set; `None` removes the entries.
     perms: Option<String>,
     wipe: bool,
     done: Verdict,
     failure: String,
 }
 
-/// What all four have in common.
+/// The arguments that all four states share.
 struct AclRequest<'a> {
     path: &'a str,
     acl_type: &'a str,
@@ -136,13 +136,13 @@ struct AclRequest<'a> {
 }
 
 impl AclRequest<'_> {
-    /// The lists that are meant; a verdict if there is nothing to look at.
+    /// Reads the lists; a verdict if the path doesn't exist.
     fn look(&self, machine: &dyn Probe, test: bool) -> Result<Result<(EntrySelector, Vec<Acl>), Verdict>> {
         self.names.iter().try_for_each(|name| list::check_word("acl_name", name))?;
         let path = Path::new(self.path);
         if !matches!(machine.stat(path, true), Ok(Some(_))) {
             let text = format!("{} does not exist", self.path);
-            // A step before may make it.
+            // In a dry run an earlier step may create it.
             return Ok(Err(if test { Verdict::would(text) } else { Verdict::bad(text) }));
         }
         let Some(wanted) = EntrySelector::parse(self.acl_type) else {
@@ -156,7 +156,7 @@ impl AclRequest<'_> {
         Ok(if exists { Ok((wanted, lists)) } else { Err(Verdict::bad("ACL Type does not exist")) })
     }
 
-    /// Who is meant: an empty name is the owner's.
+    /// Finds the entry of a name; an empty name is the owner.
     fn entry<'a>(&self, list: &'a Acl, wanted: &EntrySelector, name: &str) -> Option<&'a AclEntry> {
         let owner = match wanted.kind.as_str() {
             "user" => list.remark("owner"),
@@ -165,7 +165,7 @@ impl AclRequest<'_> {
         };
         let name = if name.is_empty() { owner } else { name };
         let found = list.of(wanted).filter(|entry| entry.name == name);
-        // The owner's own entry comes first, and somebody of that name may have a further one.
+        // The owner's own entry comes first; there may be another one for a user of that name.
         found.last()
     }
 
@@ -189,7 +189,7 @@ impl AclRequest<'_> {
             let Some(entry) = self.entry(list, &wanted, name) else { return false };
             entry.octal == octal || perms.ends_with('X') && entry.octal == octal & !1
         };
-        // Only directories hand something on.
+        // Only directories have default entries.
         let counts = |list: &&Acl| !wanted.default || is_directory(machine, &list.path);
         let good = |name: &String| lists.iter().filter(counts).all(|list| fits(list, name));
         if self.names.iter().all(good) {
@@ -210,7 +210,7 @@ impl AclRequest<'_> {
         let different = old.iter().flatten().find(|entry| entry.octal != octal).or_else(|| old.iter().flatten().next());
         let (would, done, changes) = match different.filter(|_| old.iter().all(Option::is_some)) {
             Some(entry) => {
-                // One name is told in letters, several in numbers.
+                // Salt reports letters for one name, and numbers for several.
                 let was = if single { list::letters(entry.octal) } else { entry.octal.to_string() };
                 let new = if single { perms.into() } else { octal.into() };
                 (
@@ -358,7 +358,7 @@ fn touches(path: &str) -> Touches {
     Touches::nothing().writes(Thing::Path(path.to_owned())).reads(Thing::Path("/etc/passwd".into()))
 }
 
-/// A list as Salt shows it.
+/// A list in Salt's form.
 fn list_of(names: &[String]) -> String {
     Value::List(names.iter().map(|name| Value::from(name.as_str())).collect()).to_string()
 }

@@ -63,7 +63,7 @@ impl State for Present {
 }
 
 impl Present {
-    /// As Salt shows it: several as a list.
+    /// The targets in Salt's form: several as a list.
     fn shown(&self) -> String {
         match self.target.as_slice() {
             [one] => one.clone(),

@@ -7,7 +7,7 @@ use crate::catalog::user::tool;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// `aliases.file` of the configuration, else `/etc/aliases`.
+/// `aliases.file` of the configuration, otherwise `/etc/aliases`.
 pub fn path(machine: &dyn Probe) -> String {
     machine.options().get("aliases.file").map_or("/etc/aliases".into(), ToString::to_string)
 }
@@ -21,7 +21,7 @@ pub fn read(machine: &dyn Probe) -> Result<String> {
     }
 }
 
-/// Writes it, and lets the mail system take note where there is one.
+/// Writes the file, and runs `newaliases` if it exists.
 pub fn write(machine: &dyn System, text: &str) -> Result<(), String> {
     let path = path(machine);
     let real = followed(machine, Path::new(&path));
@@ -34,7 +34,7 @@ pub fn write(machine: &dyn System, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// An alias, its target, and the remark behind them with the space before it.
+/// An alias, its target, and the comment after them with the space before it.
 fn parse(line: &str) -> Option<(&str, &str, &str)> {
     let bare = line.trim_end();
     let (name, rest) = bare.split_once(':').filter(|(name, _)| !name.contains('#'))?;
@@ -49,12 +49,12 @@ pub fn all(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(parse).map(|(name, target, _)| (name, target))
 }
 
-/// The last one counts, as in Salt.
+/// As in Salt, the last entry counts.
 pub fn target<'a>(text: &'a str, alias: &str) -> Option<&'a str> {
     all(text).filter(|(name, _)| *name == alias).last().map(|(_, target)| target)
 }
 
-/// With the alias set, or (`None`) without it.
+/// Sets the alias, or removes it (`None`).
 pub fn changed(text: &str, alias: &str, target: Option<&str>) -> String {
     let mut target = target;
     let mut new = String::new();
@@ -77,7 +77,7 @@ pub fn changed(text: &str, alias: &str, target: Option<&str>) -> String {
     new
 }
 
-/// A name and a target that stay one line.
+/// Checks that name and target fit on one line.
 pub fn check(alias: &str, target: &str) -> Result<()> {
     if alias.is_empty() || alias.contains([':', '#', '\n', '\r']) {
         return Err(Error::arguments(format!("'{}' can't be an alias", alias.escape_debug())));

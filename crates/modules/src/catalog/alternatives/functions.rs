@@ -105,7 +105,7 @@ impl Function for ShowLink {
 
     fn call(self, machine: &dyn System) -> Result<Value> {
         group::sound(&self.name)?;
-        // The link stands in the second line of the file that the system keeps for the name, whatever the system.
+        // On every system the link is the second line of the file about the name.
         let folders = ["/var/lib/dpkg/alternatives", "/var/lib/alternatives", "/var/lib/rpm/alternatives"];
         let text = folders.iter().find_map(|folder| look::text(machine, &format!("{folder}/{}", self.name)));
         let link = text.as_deref().and_then(|text| text.lines().nth(1));
@@ -204,7 +204,7 @@ impl Function for Set {
     }
 }
 
-/// Runs the system's own program, and returns what it says.
+/// Runs the system's own program, and returns its output.
 fn said(machine: &dyn System, words: &[&str]) -> Result<String> {
     if let Some(path) = words.iter().find(|word| word.contains('\0')) {
         return Err(Error::arguments(format!("'{path}' is no path")));

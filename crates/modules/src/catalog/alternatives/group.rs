@@ -1,4 +1,4 @@
-//! What a name can stand for: the choices with their priorities, as the system's own program shows them.
+//! The choices of an alternative with their priorities, as the system's own program lists them.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::super::tool;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// A name with all it can stand for.
+/// An alternative with its choices.
 #[derive(Debug, PartialEq)]
 pub struct AlternativesGroup {
-    /// The best is taken, not what somebody chose.
+    /// The best choice is used automatically, not one that a user chose.
     pub automatic: bool,
     /// In the program's order.
     choices: Vec<(String, i64)>,
@@ -41,7 +41,7 @@ impl AlternativesGroup {
         self.choices.iter().any(|(choice, _)| choice == path)
     }
 
-    /// What would be taken automatically, if one path were gone.
+    /// The automatic choice if one path were removed.
     pub fn best_without(&self, gone: Option<&str>) -> Option<&str> {
         let mut best: Option<&(String, i64)> = None;
         for choice in self.choices.iter().filter(|(path, _)| Some(path.as_str()) != gone) {
@@ -59,7 +59,7 @@ pub fn current(machine: &dyn Probe, name: &str) -> Result<Option<String>> {
     Ok(machine.read_link(&path).ok().map(|target| target.to_string_lossy().into_owned()))
 }
 
-/// It becomes part of a path and of a command line.
+/// Checks a name, which becomes part of a path and of a command line.
 pub fn sound(name: &str) -> Result<()> {
     match name.is_empty() || name.starts_with(['-', '.']) || name.contains(['/', '\0']) {
         true => Err(Error::arguments(format!("'{name}' is no name of an alternative"))),
@@ -67,7 +67,7 @@ pub fn sound(name: &str) -> Result<()> {
     }
 }
 
-/// What the system's own program says of a name; none if it fails.
+/// The output of the system's own program for a name; empty if it fails.
 pub fn displayed(machine: &dyn Probe, name: &str) -> Result<(bool, String)> {
     sound(name)?;
     let output = machine.query(&tool::command(&[program(machine), "--display", name]))?;
@@ -76,7 +76,7 @@ pub fn displayed(machine: &dyn Probe, name: &str) -> Result<(bool, String)> {
     Ok((!failed, text.trim_end().to_owned()))
 }
 
-/// What the program is called here.
+/// The name of the program on this system.
 pub fn program(machine: &dyn Probe) -> &'static str {
     match machine.grains().get("os_family").and_then(Value::as_str) {
         Some("RedHat") => "alternatives",

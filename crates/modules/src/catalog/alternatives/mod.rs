@@ -1,4 +1,4 @@
-//! `alternatives`: which of several programs a name stands for.
+//! `alternatives`: which of several programs a name refers to.
 
 mod functions;
 mod group;

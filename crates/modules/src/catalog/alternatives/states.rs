@@ -108,7 +108,7 @@ impl State for Remove {
             Some(now) => Verdict::good(format!("Alternative for {name} removed. Falling back to path {now}")),
             None => Verdict::good(format!("Alternative for {name} removed")),
         };
-        // With the last path the name goes; Salt reports no change then.
+        // Removing the last path removes the name; Salt reports no change then.
         let plan = Plan::new(done.change("path", falls.unwrap_or_default()))
             .run(&[program(machine), "--remove", name, path])
             .or(format!("Alternative for {name} not removed:"));
@@ -116,7 +116,7 @@ impl State for Remove {
     }
 
     fn touches(&self) -> Touches {
-        // The link may be anywhere.
+        // The link may have any path.
         Touches::everything()
     }
 }
@@ -142,7 +142,7 @@ impl State for Auto {
         if group.automatic {
             return Ok(Decision::Settled(Verdict::good(format!("{name} already in auto mode"))));
         }
-        // Salt's change is what the program prints, which is nothing if the best was chosen by hand.
+        // Salt's change is the program's output, which is empty if the user had chosen the best path.
         let best = group.best_without(None).unwrap_or_default();
         let plan = Plan::new(Verdict::good(format!("{name} put in auto mode")).change("result", best))
             .run(&[program(machine), "--auto", name])

@@ -1,4 +1,4 @@
-//! [`Cipher`]: the old encryption of zip archives, the one that Salt can read too.
+//! [`Cipher`]: the traditional encryption of zip archives, the only one that Salt can read.
 
 use super::crc::crc_step;
 

@@ -1,16 +1,16 @@
-//! [`ArchiveContents`]: what is in an archive, sorted as Salt sorts it, and whether it stays where it belongs.
+//! [`ArchiveContents`]: the members of an archive in Salt's order, and a check that none leads out of the directory.
 
 use serde::{Deserialize, Serialize};
 
 use rocksalt_core::{Map, Value};
 
-/// A thing in an archive.
+/// A member of an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// As the archive has it, directories without the slash at the end.
+    /// The path in the archive, for directories without the final slash.
     pub path: String,
     pub kind: MemberKind,
-    /// Name or number of its owner and group, where the archive's listing has them.
+    /// Name or id of its owner and group, if the archive's listing has them.
     pub owner: Option<(String, String)>,
 }
 
@@ -18,9 +18,9 @@ pub struct Member {
 pub enum MemberKind {
     File,
     Directory,
-    /// What it leads to.
+    /// A symbolic link with its target.
     Link(String),
-    /// The member that it is another name of.
+    /// A hard link to this member.
     HardLink(String),
 }
 
@@ -37,7 +37,7 @@ pub struct ArchiveContents {
 }
 
 impl ArchiveContents {
-    /// `strip`: so many leading parts of each path are left out.
+    /// `strip` is the number of leading parts to remove from each path.
     pub fn new(members: Vec<Member>, strip: usize) -> ArchiveContents {
         let mut contents = ArchiveContents::default();
         for member in &members {
@@ -71,7 +71,7 @@ impl ArchiveContents {
         contents
     }
 
-    /// As `archive.list` gives it with `verbose`.
+    /// The result of `archive.list` with `verbose`.
     pub fn sorted(&self) -> Map {
         let list = |list: &[String]| Value::List(list.iter().map(|path| path.as_str().into()).collect());
         Map::from_iter([
@@ -84,7 +84,7 @@ impl ArchiveContents {
         ])
     }
 
-    /// The first member that would end up outside of the directory, or lead there.
+    /// The first member whose path, or link target, is outside of the directory.
     pub fn escape(&self) -> Option<String> {
         self.members.iter().find_map(|member| {
             let path = &member.path;
@@ -105,7 +105,7 @@ impl ArchiveContents {
     }
 }
 
-/// Whether a link in a directory of the archive leads out of it.
+/// Whether a link in a directory of the archive leads out of the archive.
 fn leaves(above: &str, target: &str) -> bool {
     let mut depth = above.split('/').filter(|part| !part.is_empty() && *part != ".").count() as i64;
     target.starts_with('/')
@@ -119,7 +119,7 @@ fn leaves(above: &str, target: &str) -> bool {
         })
 }
 
-/// The first directory of a path that all paths begin with.
+/// The first directory if it is common to all paths.
 fn common_directory(lists: [&Vec<String>; 3]) -> Option<String> {
     let mut all = lists.into_iter().flatten();
     let mut common = all.next()?.clone();

@@ -18,7 +18,7 @@ impl Crc {
     }
 }
 
-/// One byte more.
+/// Adds one byte to a checksum.
 pub fn crc_step(sum: u32, byte: u8) -> u32 {
     const TABLE: [u32; 256] = table();
     TABLE[((sum ^ u32::from(byte)) & 0xff) as usize] ^ (sum >> 8)

@@ -1,4 +1,4 @@
-//! The directory at the end of a zip archive, read.
+//! Reads the directory at the end of a zip archive.
 
 use super::place::Archive;
 use crate::machine::Probe;
@@ -13,15 +13,15 @@ pub struct ZipEntry {
     pub encrypted: bool,
     pub crc: u32,
     pub compressed: u64,
-    /// The first byte of what the password must turn into, if it is encrypted.
+    /// The expected first byte after decrypting the header, if the member is encrypted.
     pub check: u8,
-    /// Kind and permissions as the system that made it had them; 0 if it had none.
+    /// File type and permissions from the system that made the archive; 0 if it had none.
     pub mode: u32,
     pub offset: u64,
 }
 
 const END: usize = 22;
-/// An archive with more members than this is no archive that anybody made for a server.
+/// The limit of members; no real archive for a server has more.
 const MOST: u64 = 4_000_000;
 
 impl ZipEntry {
@@ -79,7 +79,7 @@ fn entry(bytes: &[u8]) -> Result<(ZipEntry, &[u8])> {
         encrypted: flags & 1 == 1,
         crc: word(bytes, 16)?,
         compressed: u64::from(word(bytes, 20)?),
-        // A writer that doesn't know the checksum beforehand takes the time instead.
+        // A writer that doesn't know the checksum in advance uses the time instead.
         check: if flags & 8 == 8 { (half(bytes, 12)? >> 8) as u8 } else { (word(bytes, 16)? >> 24) as u8 },
         mode: word(bytes, 38)? >> 16,
         offset: u64::from(word(bytes, 42)?),
@@ -90,7 +90,7 @@ fn entry(bytes: &[u8]) -> Result<(ZipEntry, &[u8])> {
     Ok((entry, rest))
 }
 
-/// Numbers that don't fit into 32 bits stand in a field of their own, in this order.
+/// Numbers that don't fit into 32 bits are in a separate field, in this order.
 fn large(entry: &mut ZipEntry, plain: u32, mut extra: &[u8]) -> Result<()> {
     while extra.len() >= 4 {
         let (kind, length) = (half(extra, 0)?, half(extra, 2)? as usize);
@@ -110,7 +110,7 @@ fn large(entry: &mut ZipEntry, plain: u32, mut extra: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Where a member's data begin, behind its own header.
+/// Finds the start of a member's data, after its own header.
 pub fn data(machine: &dyn Probe, archive: &Archive, entry: &ZipEntry) -> Result<u64> {
     let header = archive.read(machine, entry.offset, 30)?;
     if !header.starts_with(b"PK\x03\x04") {

@@ -1,4 +1,4 @@
-//! How `archive.extracted` extracts, and what it tells beforehand.
+//! How `archive.extracted` extracts, and predicts the result for a dry run.
 
 use std::path::Path;
 
@@ -77,7 +77,7 @@ impl Extracted {
             Ok(files) => trimmed(files, plan.trim, plan.format),
             Err(error) => {
                 if created {
-                    // Only if it is still empty.
+                    // Removed only if it is still empty.
                     let _ = machine.remove_dir(Path::new(&name));
                 }
                 return Ok(Verdict::bad(format!("{shown} could not be extracted: {error}")).changes(changes(
@@ -128,14 +128,14 @@ impl Extracted {
         }
     }
 
-    /// What will be told as extracted.
+    /// The names that will be reported as extracted.
     fn names(&self, machine: &dyn Probe, plan: &ExtractPlan, found: &ArchiveState) -> Vec<String> {
         let members = found.contents.members.iter();
         match plan.format {
-            // What unzip prints is its own.
+            // The output of unzip itself is reported.
             ArchiveFormat::Zip if self.options.is_some() || self.use_cmd_unzip == Some(true) => Vec::new(),
             ArchiveFormat::Zip => zip::names(machine, plan.archive()).unwrap_or_default(),
-            // tar prints what it does as it is in the archive, directories with a slash, without what is stripped.
+            // tar prints the paths of the archive, for directories with a slash, without stripping.
             _ if self.options.is_some() => {
                 let strip = super::extracted::strip(self.options.as_deref());
                 let shown = |member: &super::contents::Member| match member.kind {
@@ -149,7 +149,7 @@ impl Extracted {
         }
     }
 
-    /// What is removed first, as Salt tells it, and the paths.
+    /// The paths to remove first, and Salt's report of them.
     fn removals(&self, machine: &dyn Probe, found: &ArchiveState) -> Option<(Value, Vec<String>)> {
         let name = self.directory();
         let there = |path: &String| matches!(machine.stat(Path::new(path.trim_end_matches('/')), false), Ok(Some(_)));
@@ -167,7 +167,7 @@ impl Extracted {
         (!paths.is_empty()).then_some((shown, paths))
     }
 
-    /// The paths whose owner is set, with all below them.
+    /// The paths whose owner is set, including everything below them.
     fn owned_paths(&self, contents: &ArchiveContents) -> Vec<String> {
         if let Some(path) = &self.enforce_ownership_on {
             return vec![path.clone()];
@@ -183,7 +183,7 @@ impl Extracted {
         (user, group)
     }
 
-    /// Whether something that is there belongs to somebody else.
+    /// Whether an existing path has another owner or group than requested.
     pub(super) fn foreign(&self, machine: &dyn Probe, contents: &ArchiveContents) -> bool {
         let (uid, gid) = self.owners(machine);
         let mut foreign = false;
@@ -196,7 +196,7 @@ impl Extracted {
         foreign
     }
 
-    /// Whether what will be extracted belongs to somebody else at first.
+    /// Whether extracted paths will at first have another owner or group than requested.
     fn will_own(&self, machine: &dyn Probe, found: &ArchiveState) -> bool {
         let (uid, gid) = self.owners(machine);
         let own = accounts::own_uid(machine);
@@ -262,7 +262,7 @@ impl Extracted {
     }
 }
 
-/// Why it is extracted, for the comment.
+/// The reason for extracting, for the comment.
 fn because(found: &ArchiveState) -> &'static str {
     match (found.trigger, found.missing) {
         (true, _) => ", due to source_hash update",

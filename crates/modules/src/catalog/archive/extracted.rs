@@ -1,4 +1,4 @@
-//! `archive.extracted`: what is in an archive is in a directory.
+//! `archive.extracted`: the content of an archive is in a directory.
 
 use std::path::Path;
 
@@ -90,7 +90,7 @@ pub struct Extracted {
     saltenv: Option<String>,
 }
 
-/// What is known before the archive has been looked at.
+/// The facts that are known without reading the archive.
 #[derive(Serialize, Deserialize)]
 pub struct ExtractPlan {
     pub(super) source: String,
@@ -98,13 +98,13 @@ pub struct ExtractPlan {
     pub(super) trim: Option<usize>,
     wanted: Option<(digest::DigestAlgorithm, String)>,
     saltenv: String,
-    /// Not at hand yet: it must be fetched first.
+    /// The archive must be fetched first.
     fetch: bool,
     archive: Archive,
     found: Option<ArchiveState>,
 }
 
-/// What a look at archive and directory has shown.
+/// The result of comparing archive and directory.
 #[derive(Serialize, Deserialize)]
 pub struct ArchiveState {
     pub(super) contents: ArchiveContents,
@@ -130,7 +130,7 @@ impl State for Extracted {
         };
         let mut cached = None;
         if plan.fetch && !step.test {
-            // The run fetches into the cache; looking can't.
+            // The run fetches the archive into the cache; planning can't.
             return Decision::own(&plan, Verdict::default());
         }
         if plan.fetch {
@@ -198,7 +198,7 @@ impl State for Extracted {
 }
 
 impl Extracted {
-    /// The directory, with a slash at the end, as Salt shows it.
+    /// The directory with a final slash, as Salt prints it.
     pub(super) fn directory(&self) -> String {
         format!("{}/", self.name.trim_end_matches('/'))
     }
@@ -296,7 +296,7 @@ impl Extracted {
         let fetch = match &place {
             Place::Local(_) => false,
             Place::Tree { path, saltenv } => {
-                // A copy that is still right need not be fetched to look into it.
+                // A valid copy in the cache need not be fetched again.
                 let sum = machine.tree().hash(saltenv, path)?;
                 let Some(sum) = sum else {
                     return fail(format!("Source file {shown} not found in saltenv '{saltenv}'"));
@@ -333,7 +333,7 @@ impl Extracted {
         Ok(Ok(plan))
     }
 
-    /// Arguments that don't go with the kind of archive.
+    /// An argument that doesn't apply to this kind of archive.
     fn misfit(&self, format: ArchiveFormat) -> Option<&'static str> {
         match format {
             ArchiveFormat::Zip if self.options.is_some() && self.use_cmd_unzip == Some(false) => Some(
@@ -359,7 +359,7 @@ impl Extracted {
         file::Proof { source_hash: hash, source_hash_name: name, skip_verify, dry: false, name: "" }
     }
 
-    /// For a dry run, which may not write: into memory.
+    /// Fetches into memory, for a dry run, which must not write.
     fn fetch_to_look(
         &self,
         machine: &dyn Probe,
@@ -444,7 +444,7 @@ impl Extracted {
     }
 
     fn sum_file(&self, machine: &dyn Probe, plan: &ExtractPlan) -> std::path::PathBuf {
-        // An archive may be extracted in several places, each at its own time.
+        // An archive may be extracted to several directories at different times.
         let key =
             digest::of(digest::DigestAlgorithm::Sha256, format!("{}\n{}", self.directory(), plan.source).as_bytes());
         cp::directory(machine).join("archive_hash").join(key)
@@ -463,7 +463,7 @@ impl Extracted {
     }
 }
 
-/// How many leading parts of paths tar is told to leave out.
+/// The number of leading path parts that tar strips.
 pub fn strip(options: Option<&str>) -> usize {
     let options = options.unwrap_or_default();
     let Some(at) = options.find("--strip") else { return 0 };
@@ -472,7 +472,7 @@ pub fn strip(options: Option<&str>) -> usize {
     rest[..rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len())].parse().unwrap_or(0)
 }
 
-/// Whether something is missing, and what is there of another kind.
+/// Whether something is missing, and which paths have another type.
 fn compare(machine: &dyn Probe, name: &str, contents: &ArchiveContents) -> (bool, Vec<String>) {
     let (mut missing, mut in_the_way) = (false, Vec::new());
     type Fits = fn(FileKind) -> bool;
@@ -494,7 +494,7 @@ fn compare(machine: &dyn Probe, name: &str, contents: &ArchiveContents) -> (bool
     (missing, in_the_way)
 }
 
-/// Changes that the run will report, in Salt's order.
+/// The changes that the run will report, in Salt's order.
 pub fn changes(removed: Option<Value>, created: Option<&str>, files: &[String], owned: bool) -> Map {
     let list = |paths: &[String]| Value::List(paths.iter().map(|path| path.as_str().into()).collect());
     let mut changes = Map::new();

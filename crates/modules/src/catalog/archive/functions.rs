@@ -333,7 +333,7 @@ impl Function for CmdZip {
     }
 }
 
-/// Extracts with the target's `unzip`, after a look that nothing leads out of the directory.
+/// Extracts with the target's `unzip`, after checking that nothing leads out of the directory.
 pub fn unzip(
     machine: &dyn System,
     file: &Path,
@@ -401,7 +401,7 @@ fn checked(machine: &dyn System, command: Command) -> Result<Output> {
     Err(Error::failed(format!("'{}' failed with exit code {}: {}", command.argv.join(" "), output.code, said.trim())))
 }
 
-/// Patterns filled in with the paths that match; what matches nothing stays.
+/// Expands patterns to the paths that match; a pattern without matches stays.
 fn expanded(machine: &dyn Probe, sources: &[String], cwd: Option<&str>) -> Vec<String> {
     let one = |source: String| {
         if !source.contains(['*', '?', '[']) {

@@ -38,7 +38,7 @@ impl<'a> Inflater<'a> {
             let done = inflate(&mut self.state, input, &mut piece[length..], MZFlush::None);
             self.position += done.bytes_consumed;
             length += done.bytes_written;
-            // Without any input left, "more is needed" is an error too.
+            // Without input left, "more is needed" is an error too.
             self.ended = done.status.map_err(|_| damaged())? == MZStatus::StreamEnd;
         }
         piece.truncate(length);
@@ -56,7 +56,7 @@ mod tests {
 
     fn inflate(bytes: &[u8]) -> Result<Vec<u8>> {
         let mut left = bytes.to_vec();
-        // A byte at a time, so that borders are nowhere special.
+        // One byte at a time, so that boundaries may be anywhere.
         let input = move || Ok(if left.is_empty() { Vec::new() } else { vec![left.remove(0)] });
         let mut inflater = Inflater::new(input);
         let mut whole = Vec::new();
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn all_kinds_of_blocks_are_read() {
-        // Stored, fixed codes (with a repetition), dynamic codes: as zlib writes them.
+        // Stored, fixed codes (with a repetition), dynamic codes, all written by zlib.
         assert_eq!(inflate(&[1, 5, 0, 0xfa, 0xff, b'h', b'e', b'l', b'l', b'o']).expect("it is right"), b"hello");
         assert_eq!(inflate(&[0x4b, 0x4c, 0x44, 0x00, 0x00]).expect("it is right"), [b'a'; 12]);
         let dynamic = include_bytes!("testdata/squares.deflate");

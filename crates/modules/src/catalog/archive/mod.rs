@@ -1,7 +1,7 @@
 //! `archive`: tar and zip archives on the target.
 //!
-//! Tar archives are read by the target's own tar, which every target has and which knows the compressions that there
-//! are tools for. Zip archives are read here: few targets have `unzip`, and the agent brings no Python to do without.
+//! Tar archives are read by the target's own tar, which every target has and which supports the compressions whose
+//! tools are installed. Zip archives are read here: few targets have `unzip`, and the agent has no Python for it.
 
 #![allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end, not a rare error")]
 
@@ -52,7 +52,7 @@ impl ArchiveFormat {
         }
     }
 
-    /// By the name's ending. Salt doesn't know `.tar.zst`; today's tar does.
+    /// The format by the extension. Salt doesn't know `.tar.zst`; current tars do.
     fn of(name: &str) -> Option<ArchiveFormat> {
         const TAR: [&str; 12] = [
             ".tar",

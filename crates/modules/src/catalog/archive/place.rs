@@ -13,7 +13,7 @@ use crate::{Error, Result};
 pub enum Archive {
     /// A file of this machine.
     File(PathBuf),
-    /// What a dry run has fetched: it may not write. It is in no plan: the run fetches it again.
+    /// The content that a dry run fetched, since it must not write. It is not part of a plan: the run fetches it again.
     #[serde(skip)]
     Bytes(Arc<[u8]>),
 }
@@ -30,7 +30,7 @@ impl Archive {
         }
     }
 
-    /// Fewer bytes only at the end.
+    /// Reads bytes; fewer only at the end.
     pub fn read(&self, machine: &dyn Probe, offset: u64, length: usize) -> Result<Vec<u8>> {
         match self {
             Archive::Bytes(bytes) => {

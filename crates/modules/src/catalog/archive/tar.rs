@@ -8,10 +8,11 @@ use crate::machine::{Command, Output, Probe, System};
 use crate::text::words;
 use crate::{Error, Result};
 
-/// What is in it. `decompress`: a command for a compression that tar doesn't know of itself.
+/// Lists the members. `decompress` is a command for a compression that tar doesn't know itself.
 pub fn list(machine: &dyn Probe, archive: &Archive, decompress: Option<&str>, strip: usize) -> Result<ArchiveContents> {
     let names = read(machine, archive, decompress, "-t")?;
-    // A second look tells the kinds. Names alone are one a line; with the rest of the line they could be anything.
+    // A second listing provides the types. Only names are reliable one per line; in the long format a name could
+    // contain anything.
     let lines = read(machine, archive, decompress, "-tv")?;
     let (names, lines) = (names.text(), lines.text());
     let mut members = Vec::new();
@@ -37,7 +38,7 @@ fn member(name: &str, line: &str) -> Member {
     Member { path, kind, owner: owner.map(|(user, group)| (user.to_owned(), group.to_owned())) }
 }
 
-/// Names as tar prints them: control characters and its own sign are escaped.
+/// Decodes names as tar prints them: with control characters and backslashes escaped.
 fn unescaped(name: &str) -> String {
     if !name.contains('\\') {
         return name.to_owned();
@@ -77,7 +78,7 @@ fn read(machine: &dyn Probe, archive: &Archive, decompress: Option<&str>, how: &
     let (place, stdin) = match archive {
         Archive::File(path) => (path.to_string_lossy().into_owned(), None),
         Archive::Bytes(bytes) => {
-            // From a pipe, tar doesn't find the compression by itself.
+            // tar doesn't detect the compression of a pipe.
             argv.extend(compression(bytes).map(str::to_owned).filter(|_| decompress.is_none()));
             ("-".into(), Some(bytes.to_vec()))
         }
@@ -91,7 +92,7 @@ fn read(machine: &dyn Probe, archive: &Archive, decompress: Option<&str>, how: &
     }
 }
 
-/// tar's option for the compression that data begin with.
+/// tar's option for the compression, by the first bytes.
 fn compression(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x1f, 0x8b, ..] => Some("--gzip"),
@@ -103,7 +104,7 @@ fn compression(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Extracts it. With options, gives what tar prints; else nothing.
+/// Extracts the archive. With options it returns tar's output, otherwise nothing.
 pub fn extract(machine: &dyn System, archive: &Path, to: &Path, options: Option<&str>) -> Result<Vec<String>> {
     let argv = command(archive, options)?;
     let shown = argv.join(" ");
@@ -111,13 +112,13 @@ pub fn extract(machine: &dyn System, archive: &Path, to: &Path, options: Option<
     if !output.success() {
         return Err(failed(&shown, &output));
     }
-    // bsdtar tells names on standard error.
+    // bsdtar prints names on standard error.
     let text =
         if output.stdout.is_empty() { String::from_utf8_lossy(&output.stderr).into_owned() } else { output.text() };
     Ok(text.lines().map(|line| line.strip_prefix("x ").unwrap_or(line).to_owned()).collect())
 }
 
-/// The command line. Options are split into words; the first may be bare letters, as tar's users write them.
+/// The command line. Options are split into words; the first may be bare letters, as is usual with tar.
 fn command(archive: &Path, options: Option<&str>) -> Result<Vec<String>> {
     let given = words::split(options.unwrap_or_default()).map_err(|reason| {
         Error::arguments(format!("options: could not split '{}': {reason}", options.unwrap_or_default()))
@@ -138,7 +139,7 @@ fn command(archive: &Path, options: Option<&str>) -> Result<Vec<String>> {
 }
 
 fn english() -> Vec<(String, Option<String>)> {
-    // UTF-8, so that names with such letters are not escaped.
+    // UTF-8, so that non-ASCII names are not escaped.
     vec![("LC_ALL".into(), Some("C.UTF-8".into()))]
 }
 

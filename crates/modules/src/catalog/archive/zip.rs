@@ -1,4 +1,4 @@
-//! Zip archives: listed and extracted without any tool of the target's.
+//! Zip archives: listed and extracted without tools on the target.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub fn is_encrypted(machine: &dyn Probe, archive: &Archive) -> Result<bool> {
     Ok(entries(machine, archive)?.iter().any(|entry| entry.encrypted))
 }
 
-/// What is in it. Directories that only stand in the paths of files count too, as in Salt.
+/// Lists the members. As in Salt, directories that only occur in the paths of files count too.
 pub fn list(machine: &dyn Probe, archive: &Archive, password: Option<&str>) -> Result<ArchiveContents> {
     let mut members: Vec<Member> = Vec::new();
     let mut implied = std::collections::BTreeSet::new();
@@ -43,20 +43,20 @@ pub fn list(machine: &dyn Probe, archive: &Archive, password: Option<&str>) -> R
     Ok(ArchiveContents::new(members, 0))
 }
 
-/// The names in it, in its own order.
+/// The names in the archive, in its order.
 pub fn names(machine: &dyn Probe, archive: &Archive) -> Result<Vec<String>> {
     Ok(entries(machine, archive)?.into_iter().map(|entry| entry.name).collect())
 }
 
-/// How members are to be written.
+/// Options for writing members.
 pub struct ExtractOptions<'a> {
     pub password: Option<&'a str>,
-    /// With the permissions that the archive has.
+    /// Apply the permissions in the archive.
     pub permissions: bool,
     pub excludes: &'a [String],
 }
 
-/// Extracts it and returns the names. Nothing of it may lead out of the directory.
+/// Extracts the archive and returns the names. No member may lead out of the directory.
 pub fn extract(
     machine: &dyn System,
     archive: &Archive,
@@ -123,7 +123,7 @@ fn content(machine: &dyn Probe, archive: &Archive, entry: &ZipEntry, password: O
     }
 }
 
-/// The content of a member, piece by piece, proved right at the end.
+/// The content of a member, piece by piece, with the checksum verified at the end.
 struct Pieces<'a> {
     reading: Reading<'a>,
     entry: &'a ZipEntry,

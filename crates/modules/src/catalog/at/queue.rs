@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 pub const INVALID: &str = "invalid timespec";
 
-/// A comment by which a job is found again; Salt's, so that either finds the other's.
+/// A comment that identifies a job; the same as Salt's, so that both find each other's jobs.
 const TAG: &str = "### SALT: ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,12 +67,12 @@ pub fn all(machine: &dyn Probe) -> Result<Vec<QueuedJob>> {
     Ok(jobs)
 }
 
-/// As Salt reads it: the first word of letters.
+/// As in Salt, the first alphanumeric word.
 fn tag_of(text: &str) -> String {
     text.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
 }
 
-/// `1\tMon Nov 16 04:20:00 2026 a root`.
+/// Parses `1\tMon Nov 16 04:20:00 2026 a root`.
 fn parse(line: &str) -> Option<QueuedJob> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -82,7 +82,7 @@ fn parse(line: &str) -> Option<QueuedJob> {
     Some(QueuedJob {
         id: id.to_owned(),
         date: format!("{year}-{month:02}-{day:02}"),
-        // Seconds are not theirs to set, and Salt does not show them.
+        // at(1) has no seconds, and Salt does not show them.
         time: format!("{}:00", time.get(..5)?),
         queue: queue.to_owned(),
         user: user.to_owned(),
@@ -98,7 +98,7 @@ pub fn script(machine: &dyn Probe, id: &str) -> Result<String> {
     Ok(machine.query(&command(machine, "at", &["-c", id])?)?.text())
 }
 
-/// Adds a job; `None` if the time is not understood.
+/// Adds a job; `None` if at(1) does not understand the time.
 pub fn add(
     machine: &dyn System,
     timespec: &str,
@@ -134,7 +134,7 @@ pub fn remove(machine: &dyn System, ids: &[String]) -> Result<()> {
     if output.success() { Ok(()) } else { Err(failure("remove jobs of at", &output)) }
 }
 
-/// Which jobs are meant.
+/// Selects jobs.
 #[derive(Default)]
 pub struct Filter {
     user: Option<String>,

@@ -1,4 +1,4 @@
-//! The arguments of all `cmd` functions, and the command that they make.
+//! The arguments of all `cmd` functions, and the command made from them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub struct CommandArguments {
     pub success_stderr: Vec<String>,
 }
 
-/// What Salt sets, and all that it sets.
+/// The locale variables that Salt sets.
 const LOCALE: [&str; 13] = [
     "LC_CTYPE",
     "LC_NUMERIC",
@@ -100,7 +100,7 @@ const LOCALE: [&str; 13] = [
 ];
 
 impl CommandArguments {
-    /// Runs it; standard error goes into the output if `merge` or the caller says so.
+    /// Runs the command; standard error is merged into the output if `merge` or the caller requests it.
     pub fn execute(mut self, machine: &dyn System, merge: bool) -> Result<Finished> {
         let merge = self.redirect_stderr.unwrap_or(merge);
         self.render(machine)?;
@@ -115,7 +115,7 @@ impl CommandArguments {
         Finished::new(&self, output)
     }
 
-    /// Runs a command that only looks, so that a dry run may.
+    /// Runs a command that only reads, which a dry run may do too.
     pub fn look(mut self, machine: &dyn Probe) -> Result<Finished> {
         self.render(machine)?;
         let output = machine.query(&self.command(machine)?)?;
@@ -138,7 +138,7 @@ impl CommandArguments {
         Ok(())
     }
 
-    /// The command line as the user would recognise it; words as a list, as Salt shows them.
+    /// The command line in a form that the user recognises; words as a list, as in Salt.
     pub fn line(&self) -> String {
         match (self.python_shell, words::split(&self.cmd.to_string())) {
             (Some(false), Ok(words)) if self.cmd.as_list().is_none() => {
@@ -155,7 +155,7 @@ impl CommandArguments {
         command.env = self.environment(machine)?;
         command.clean_env = self.clean_env;
         command.stdin = self.stdin.as_ref().map(|text| text.clone().into_bytes());
-        // Becoming oneself needs rights that only root has, and changes nothing.
+        // Switching to the own user would need root's privileges, and would have no effect.
         let own = accounts::own_uid(machine);
         let is_own = |name: &String| own != 0 && accounts::user(machine, name).is_some_and(|user| user.uid == own);
         command.user = self.runas.clone().filter(|name| !is_own(name));
@@ -244,7 +244,7 @@ impl CommandArguments {
 }
 
 impl CommandArguments {
-    /// A command with nothing special about it.
+    /// A command with default arguments.
     pub fn plain(cmd: Value) -> CommandArguments {
         CommandArguments {
             cmd,
@@ -290,11 +290,11 @@ fn default_shell(machine: &dyn Probe) -> String {
     machine.env("SHELL").filter(usable).unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// Starts it beside a shell that ends at once and says the process id.
+/// Starts the command from a shell that prints the process id and ends at once.
 fn in_background(command: Command) -> Command {
     let starter = ["/bin/sh", "-c", "\"$@\" </dev/null >/dev/null 2>&1 & echo $!", "sh"];
     let argv = starter.iter().map(|word| (*word).to_owned()).chain(command.argv).collect();
-    // Nobody is left to feed it or to watch the clock.
+    // Nobody remains to write its input or to enforce a time limit.
     Command { argv, stdin: None, timeout: None, merge_stderr: false, ..command }
 }
 

@@ -8,9 +8,9 @@ use crate::{Error, Result};
 
 #[derive(Default)]
 pub struct Finished {
-    /// What the command's exit code came to, as the user wants it counted.
+    /// The exit code, after applying `success_retcodes` and similar arguments.
     pub retcode: i32,
-    /// The same, as far as it makes the call a failure.
+    /// The exit code that the call returns: 0 if failures are to be ignored.
     pub counted: i32,
     pub stdout: String,
     pub stderr: String,
@@ -71,7 +71,7 @@ impl Finished {
     }
 }
 
-/// One text of it, with the exit code beside it.
+/// One of the outputs as the result, with the exit code.
 pub struct CommandText {
     pub text: String,
     pub counted: i32,
@@ -95,14 +95,14 @@ impl Serialize for Code {
     }
 }
 
-/// Everything.
+/// All data as the result.
 #[derive(Serialize)]
 pub struct All {
     pub pid: u32,
     pub retcode: i32,
     pub stdout: String,
     pub stderr: String,
-    /// A script could not be had.
+    /// The script could not be fetched.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_error: bool,
     #[serde(skip)]

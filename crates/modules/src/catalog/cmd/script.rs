@@ -167,10 +167,10 @@ impl ScriptArguments {
         self.execute_content(machine, content)
     }
 
-    /// With what the source has in it; none if there is no such script.
+    /// Runs the script with the fetched content; `None` if it does not exist.
     pub fn execute_content(mut self, machine: &dyn System, content: Option<Vec<u8>>) -> Result<All> {
         let Some(mut content) = content else {
-            // Salt's form of saying that there is no such script.
+            // Salt's result for a script that does not exist.
             let none = String::new();
             return Ok(All { pid: 0, retcode: 1, stdout: none.clone(), stderr: none, cache_error: true, counted: 1 });
         };
@@ -261,7 +261,7 @@ impl CodeArguments {
     }
 }
 
-/// A directory of the user that a command runs as; gone when it is dropped.
+/// A temporary directory that belongs to the user of the command; removed when dropped.
 struct Workplace<'a> {
     machine: &'a dyn System,
     path: PathBuf,
@@ -282,7 +282,7 @@ impl<'a> Workplace<'a> {
             let seed = format!("{} {} {attempt}", machine.now(), std::process::id());
             let name = &digest::of(digest::DigestAlgorithm::Sha256, seed.as_bytes())[..16];
             let path = Path::new("/tmp").join(format!("rocksalt-{name}"));
-            // Making it fails if somebody else was there before, so nobody can lay it out for us.
+            // Fails if the path exists, so nobody can prepare it for an attack.
             match machine.make_dir(&path, 0o700) {
                 Ok(()) => return Ok(Workplace { machine, path, owner }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -308,7 +308,7 @@ impl<'a> Workplace<'a> {
 
 impl Drop for Workplace<'_> {
     fn drop(&mut self) {
-        // What is left behind is in /tmp; there is nobody to tell.
+        // If this fails, files remain in /tmp; there is no way to report that.
         let _ = self.machine.remove(&self.path);
     }
 }

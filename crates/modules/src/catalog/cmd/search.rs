@@ -127,7 +127,7 @@ impl Function for Tty {
     }
 }
 
-/// The first program of that name in `PATH`.
+/// The first program with this name in `PATH`.
 pub fn which(machine: &dyn Probe, name: &str) -> Option<PathBuf> {
     let runs = |path: &Path| matches!(machine.stat(path, true), Ok(Some(stat)) if stat.kind == FileKind::File && stat.mode & 0o111 != 0);
     if name.contains('/') {
@@ -137,7 +137,7 @@ pub fn which(machine: &dyn Probe, name: &str) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }
-    // Programs for root live where a plain user's path doesn't always lead.
+    // Administrative programs may be in directories that a user's PATH lacks.
     let path = machine.env("PATH").unwrap_or_default();
     let places = path.split(':').chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]);
     places.filter(|place| place.starts_with('/')).map(|place| Path::new(place).join(name)).find(|path| runs(path))

@@ -1,4 +1,4 @@
-//! Values that may be in several places: the target's options, its grains, its pillar.
+//! Finds values in several sources: the target's options, grains and pillar.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::machine::{Probe, System};
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// What Salt takes where nobody says otherwise, of the modules that are the same here.
+/// Salt's default values for modules that work the same here.
 const DEFAULTS: &str = "\
 ca.cert_base_path: /etc/pki
 hosts.file: /etc/hosts
@@ -24,7 +24,7 @@ docker.compare_container_networks:
   automatic: [IPAddress, Gateway, GlobalIPv6Address, IPv6Gateway]
 ";
 
-/// The places, the first that has a value wins. Those that were left out are empty.
+/// The sources; the first one that has a value wins. Sources that were excluded are empty.
 struct Places<'a> {
     options: Option<&'a Map>,
     grains: Arc<Map>,
@@ -90,7 +90,7 @@ impl Function for Get {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        // The common case needs no pillar, which may have to be compiled first.
+        // The usual case avoids reading the pillar, which may have to be compiled first.
         if self.merge.is_none()
             && !self.omit_opts
             && let Some(found) = machine.options().walk(&self.key, &self.delimiter)
@@ -117,7 +117,7 @@ impl Function for Get {
 }
 
 impl Get {
-    /// A minion's options have its grains and pillar in them: users write `grains:os`, too.
+    /// A minion's options contain its grains and pillar, so users also write `grains:os`.
     fn in_options(&self, machine: &dyn System) -> Option<Value> {
         let (first, rest) = self.key.split_once(&self.delimiter)?;
         match first {
@@ -185,7 +185,7 @@ impl Function for OptionOf {
     }
 }
 
-/// An option as `config.option` finds it.
+/// The value of an option, as `config.option` finds it.
 pub fn option(machine: &dyn Probe, name: &str) -> Result<Option<Value>> {
     let places = Places::new(machine, true, true, true, true)?;
     Ok(places.all().find_map(|place| place.get(name)).cloned())

@@ -192,7 +192,7 @@ impl Function for ListMinion {
     }
 }
 
-/// Where the target keeps what can be had again.
+/// The cache directory of the target.
 pub fn directory(machine: &dyn Probe) -> PathBuf {
     if let Some(path) = machine.options().get("cachedir").and_then(Value::as_str) {
         return PathBuf::from(path);
@@ -205,7 +205,7 @@ pub fn directory(machine: &dyn Probe) -> PathBuf {
     }
 }
 
-/// A copy in the cache, made or renewed where needed; none if there is no such file.
+/// The path of a copy in the cache, made or updated if needed; `None` if the file doesn't exist.
 pub fn cached(machine: &dyn System, source: &ContentSource, source_hash: Option<&str>) -> Result<Option<PathBuf>> {
     if let ContentSource::Local(path) = source {
         return Ok(matches!(machine.stat(path, true), Ok(Some(_))).then(|| path.clone()));
@@ -238,7 +238,7 @@ pub fn cached(machine: &dyn System, source: &ContentSource, source_hash: Option<
     }
 }
 
-/// Whether a file has a checksum, given as `sha256=…` or as bare digits.
+/// Whether a file has this checksum, given as `sha256=…` or as digits.
 pub fn has_sum(machine: &dyn Probe, path: &Path, wanted: &str) -> Result<bool> {
     let (kind, digits) = match wanted.split_once(['=', ':']) {
         Some((name, digits)) => (digest::DigestAlgorithm::named(name), digits),
@@ -255,7 +255,7 @@ pub fn destination(machine: &dyn Probe, source: &ContentSource) -> Result<PathBu
     let place = directory(machine);
     Ok(match source {
         ContentSource::Tree { path, saltenv } => place.join("files").join(saltenv).join(path),
-        // An address may hold anything; its checksum can't lead anywhere else.
+        // A URL may contain anything; its checksum is safe in a path.
         ContentSource::Url(url) | ContentSource::Given(url) => {
             let name = digest::of(digest::DigestAlgorithm::Sha256, url.as_bytes());
             place.join("extrn_files").join(&name[..32]).join(safe(&source.name()))
@@ -269,7 +269,7 @@ fn safe(name: &str) -> String {
     if name.trim_matches('.').is_empty() { "file".into() } else { name }
 }
 
-/// Makes a directory and those above it, for this user alone.
+/// Makes a directory and its parents, private to this user.
 fn make_private(machine: &dyn System, path: &Path) -> Result<()> {
     let mut whole = PathBuf::new();
     for part in path.components() {

@@ -114,7 +114,7 @@ impl Function for GetDir {
             );
         };
         let dest = file::absolute(machine, &dest)?;
-        // What stands before the directory's own name isn't repeated on the target.
+        // The path before the directory's own name isn't repeated on the target.
         let above = path.rsplit_once('/').map_or(0, |(above, _)| above.len() + 1);
         let mut written = Vec::new();
         for name in list::below(machine, &path, &saltenv)? {
@@ -160,7 +160,7 @@ impl Function for GetUrl {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        // From a command line `None` comes as a text.
+        // On a command line `None` is text.
         let Some(dest) = self.dest.filter(|dest| dest != "None") else {
             let content = source::content(machine, &self.path, self.saltenv.as_deref())?;
             return Ok(content.map_or(Value::Bool(false), file::text_or_bytes));
@@ -169,7 +169,7 @@ impl Function for GetUrl {
         let path = match &self.source_hash {
             None if dest.is_empty() => cached(machine, &source, None)?,
             None => place(machine, &source, &dest, self.makedirs)?,
-            // Through the cache, so that nothing wrong ever reaches its place.
+            // Verified in the cache first, so that wrong content never reaches the destination.
             Some(wanted) => match cached(machine, &source, Some(wanted))? {
                 Some(copy) if !has_sum(machine, &copy, wanted)? => {
                     return Err(Error::failed(format!(
@@ -187,13 +187,13 @@ impl Function for GetUrl {
     }
 }
 
-/// Puts a file in its place; none if there is no such source.
+/// Installs a file; `None` if the source doesn't exist.
 fn place(machine: &dyn System, source: &ContentSource, dest: &str, makedirs: bool) -> Result<Option<PathBuf>> {
     let path = target(machine, source, dest, makedirs)?;
     Ok(source::download(machine, source, &path, None)?.then_some(path))
 }
 
-/// The path that a file gets, with its directory there.
+/// The destination path of a file; makes its directory.
 pub fn target(machine: &dyn System, source: &ContentSource, dest: &str, makedirs: bool) -> Result<PathBuf> {
     let mut path = file::absolute(machine, dest)?;
     let is_directory =

@@ -185,7 +185,7 @@ pub struct StatFile {
     octal: bool,
 }
 
-/// What a regular file's mode has besides its permissions.
+/// The type bits in the mode of a regular file.
 const REGULAR: u32 = 0o100_000;
 
 impl Function for StatFile {
@@ -202,7 +202,7 @@ impl Function for StatFile {
                 let entry = entries.iter().find(|entry| entry.path == path);
                 entry.and_then(|entry| match entry.kind {
                     EntryKind::File { mode, .. } => Some(REGULAR | mode),
-                    // A link's own mode means nothing.
+                    // A link's own mode has no meaning.
                     EntryKind::Link { .. } => Some(REGULAR | 0o644),
                     EntryKind::Directory => None,
                 })
@@ -220,7 +220,7 @@ impl Function for StatFile {
     }
 }
 
-/// What an environment of the tree has, told apart.
+/// The entries of an environment, by type.
 pub struct TreeListing {
     entries: Arc<Vec<TreeEntry>>,
     directories: BTreeSet<String>,
@@ -234,7 +234,7 @@ impl TreeListing {
             if entry.kind == EntryKind::Directory {
                 directories.insert(entry.path.clone());
             }
-            // From the inside out, up to one that is known.
+            // From the innermost directory outwards, up to a known one.
             let mut ends: Vec<usize> = entry.path.match_indices('/').map(|(end, _)| end).collect();
             while let Some(end) = ends.pop()
                 && directories.insert(entry.path[..end].to_owned())
@@ -262,7 +262,7 @@ impl TreeListing {
     }
 }
 
-/// The files of a directory of the tree, those in directories below it too.
+/// The files below a directory of the tree, including subdirectories.
 pub fn below(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Vec<String>> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
     let listing = TreeListing::new(machine, saltenv)?;

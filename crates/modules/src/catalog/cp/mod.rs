@@ -1,4 +1,4 @@
-//! `cp`: files between the controller and the target.
+//! `cp`: copies files between the controller and the target.
 
 mod cache;
 mod fetch;

@@ -98,7 +98,7 @@ pub(super) fn send(machine: &dyn System, path: &Path, name: &str) -> Result<()> 
     let name = super::source::tree_path(name)?;
     let mut offset = 0;
     machine.controller().send(Ask::Push { path: name, size: stat.size }, &mut || {
-        // A file that grows meanwhile is sent as long as it was when this began.
+        // A growing file is sent up to its length at the start.
         let length = (stat.size - offset).min(256 * 1024) as usize;
         let piece = machine.read_at(path, offset, length).map_err(fault)?;
         offset += piece.len() as u64;

@@ -1,4 +1,4 @@
-//! Where a file's content comes from: the controller's tree, an address, or this machine.
+//! [`ContentSource`]: where a file's content comes from: the controller's tree, a URL, or this machine.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -12,15 +12,15 @@ use crate::machine::{Probe, System};
 use crate::text::digest::{DigestAlgorithm, DigestHasher};
 use crate::{Error, Result};
 
-/// A place that content can be had from.
+/// A source of content.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ContentSource {
     /// A file of the controller's tree: a relative path without `..`, and the environment.
     Tree { path: String, saltenv: String },
-    /// `http://` or `https://`; the target fetches it with its own `curl` or `wget`. Not the
-    /// controller: a target must not make it reach what only the controller can (`docs/security-rules.md#r4`).
+    /// `http://` or `https://`. The target fetches it with its own `curl` or `wget`, not the controller: a target must
+    /// not make the controller contact addresses that only the controller can reach (`docs/security-rules.md#r4`).
     Url(String),
-    /// What the caller of `rocksalt cp` gives.
+    /// A file that `rocksalt cp` sends.
     Given(String),
     /// A file of this machine.
     Local(PathBuf),
@@ -44,16 +44,16 @@ impl ContentSource {
             return Err(Error::arguments(format!("'{text}': there is no such kind of source"))
                 .hint("known are salt://, http://, https:// and absolute paths"));
         }
-        // Salt takes a bare path for one of the tree.
+        // As in Salt, a bare path is one of the tree.
         Ok(ContentSource::Tree { path: tree_path(text)?, saltenv: environment(machine, saltenv)? })
     }
 }
 
-/// Which files are meant if the caller doesn't say.
+/// The environment to use if the caller names none.
 pub fn environment(machine: &dyn Probe, asked: Option<&str>) -> Result<String> {
     let own = || machine.options().get("saltenv").and_then(Value::as_str);
     let name = asked.or_else(own).filter(|name| !name.is_empty()).unwrap_or("base");
-    // It becomes part of a path in the cache; git's branches have slashes in their names.
+    // The name becomes part of a path in the cache; names of git branches may contain slashes.
     let odd = |part: &str| part.is_empty() || part == ".." || part == ".";
     if name.contains('\0') || name.split('/').any(odd) {
         return Err(Error::arguments(format!("saltenv: '{name}' can't be the name of an environment")));
@@ -61,7 +61,7 @@ pub fn environment(machine: &dyn Probe, asked: Option<&str>) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// A path of the tree, made safe to put under a directory (`docs/security-rules.md#r6`).
+/// Checks a path of the tree, so that it is safe below any directory (`docs/security-rules.md#r6`).
 pub fn tree_path(path: &str) -> Result<String> {
     let mut parts = Vec::new();
     for part in Path::new(path.trim_start_matches('/')).components() {
@@ -78,7 +78,7 @@ pub fn tree_path(path: &str) -> Result<String> {
     Ok(parts.join("/"))
 }
 
-/// The content as a whole; none if there is no such file.
+/// The whole content; `None` if there is no such file.
 pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<u8>>> {
     let source = ContentSource::parse(machine, source, saltenv)?;
     if let ContentSource::Local(path) = &source {
@@ -107,8 +107,8 @@ pub fn content(machine: &dyn System, source: &str, saltenv: Option<&str>) -> Res
     Ok(Some(content))
 }
 
-/// Puts the content into a file; false if there is no such source. What was in the file stays there
-/// until the new content is complete and proved right.
+/// Writes the content to a file; false if the source doesn't exist. The file keeps its old content until the new one is
+/// complete and verified.
 pub fn download(machine: &dyn System, source: &ContentSource, path: &Path, mode: Option<u32>) -> Result<bool> {
     let Some(expected) = expected_sum(machine, source)? else { return Ok(false) };
     let Some(ask) = source.ask() else {
@@ -119,7 +119,7 @@ pub fn download(machine: &dyn System, source: &ContentSource, path: &Path, mode:
         };
     };
     std::thread::scope(|scope| {
-        // The one side pushes, the other pulls; few pieces wait between them.
+        // One side pushes, the other pulls; only a few pieces are buffered between them.
         let (sender, pieces) = mpsc::sync_channel::<Vec<u8>>(4);
         let mut fetching = Some(scope.spawn(move || {
             machine.controller().fetch(ask, &mut |piece| {
@@ -143,12 +143,12 @@ pub fn download(machine: &dyn System, source: &ContentSource, path: &Path, mode:
     Ok(true)
 }
 
-/// As the controller's tree has it; none if it has no such file.
+/// The checksum in the controller's tree; `None` if there is no such file.
 pub fn tree_sum(machine: &dyn Probe, path: &str, saltenv: &str) -> Result<Option<String>> {
     machine.tree().hash(saltenv, path)
 }
 
-/// The checksum that the content must have; an empty one if nobody knows.
+/// The expected checksum of the content; empty if it is unknown.
 fn expected_sum(machine: &dyn System, source: &ContentSource) -> Result<Option<String>> {
     match source {
         ContentSource::Tree { path, saltenv } => tree_sum(machine, path, saltenv),
@@ -193,7 +193,7 @@ impl ContentSource {
         }
     }
 
-    /// The last part of its path.
+    /// The last part of the path.
     pub fn name(&self) -> String {
         let path = match self {
             ContentSource::Tree { path, .. } => path.as_str(),

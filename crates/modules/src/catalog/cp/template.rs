@@ -1,4 +1,4 @@
-//! Files that are rendered on their way, and paths that are templates.
+//! Renders files while copying them, and paths that are templates.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;
@@ -54,7 +54,7 @@ impl Function for GetTemplate {
     }
 }
 
-/// A path that may itself be a template.
+/// Renders a path that may be a template.
 pub fn name(machine: &dyn System, text: &str, language: Option<&str>, saltenv: Option<&str>) -> Result<String> {
     let Some(renderer) = language.filter(|language| !language.is_empty()) else { return Ok(text.to_owned()) };
     let saltenv = source::environment(machine, saltenv)?;

@@ -1,4 +1,4 @@
-//! Files that a person copies by hand, with `rocksalt cp`.
+//! Copies files between the user's machine and the target, for `rocksalt cp`.
 
 use std::path::{Path, PathBuf};
 
@@ -26,16 +26,16 @@ pub struct Receive {
     destination: String,
 }
 
-/// A file that the caller has.
+/// A file of the caller.
 #[derive(Deserialize)]
 pub struct OfferedFile {
-    /// By this the caller knows it.
+    /// The caller's identifier of the file.
     source: String,
     /// Its name without directories.
     name: String,
-    /// In bytes.
+    /// The size in bytes.
     size: u64,
-    /// Its permission bits.
+    /// The permission bits.
     mode: u32,
 }
 
@@ -61,7 +61,7 @@ impl Function for Receive {
         }
         let mut stored = Vec::new();
         for given in self.files {
-            // A name is one part of a path, whatever the caller says.
+            // Only one part of a path, whatever the caller sends.
             let name = Path::new(&given.name).file_name().unwrap_or_default();
             let path: PathBuf = if into { destination.join(name) } else { destination.clone() };
             source::download(machine, &ContentSource::Given(given.source), &path, Some(given.mode & 0o7777))?;

@@ -1,16 +1,16 @@
-//! What is behind `http://` and `https://`, fetched with the target's own tools.
+//! Fetches `http://` and `https://` URLs with the target's own tools.
 
 use std::path::Path;
 
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// The content as a whole. That only looks: a dry run may do so too.
+/// The whole content. This only reads, so a dry run may use it.
 pub fn content(machine: &dyn Probe, url: &str) -> Result<Vec<u8>> {
     fetch(&|command| machine.query(command), url, "-")
 }
 
-/// Into a file, which keeps what it has until the new content is complete.
+/// Fetches into a file, which keeps its old content until the new one is complete.
 pub fn download(machine: &dyn System, url: &str, path: &Path, mode: Option<u32>) -> Result<()> {
     let beside = path.with_file_name(format!(".{}.download", path.file_name().unwrap_or_default().to_string_lossy()));
     let fetched = fetch(&|command| machine.run(command), url, &beside.to_string_lossy());
@@ -27,7 +27,7 @@ pub fn download(machine: &dyn System, url: &str, path: &Path, mode: Option<u32>)
     stored
 }
 
-/// What the tool printed; nothing if it wrote to a file.
+/// The output of the tool; empty if it wrote to a file.
 fn fetch(run: &dyn Fn(&Command) -> Result<Output>, url: &str, place: &str) -> Result<Vec<u8>> {
     let tools: [&[&str]; 2] = [
         &[
@@ -47,7 +47,7 @@ fn fetch(run: &dyn Fn(&Command) -> Result<Output>, url: &str, place: &str) -> Re
     for tool in tools {
         let mut argv: Vec<&str> = tool.to_vec();
         argv.push(url);
-        // A tool that isn't there can't be started; the next one may be.
+        // A missing tool can't be started; try the next one.
         let Ok(output) = run(&Command::new(argv)) else { continue };
         if output.success() {
             return Ok(output.stdout);

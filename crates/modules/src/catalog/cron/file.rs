@@ -1,4 +1,4 @@
-//! `cron.file`: makes sure that a user's crontab is a file of the tree.
+//! `cron.file`: a user's crontab has the content of a file of the tree.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;

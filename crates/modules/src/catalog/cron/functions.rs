@@ -336,7 +336,7 @@ fn remove(machine: &dyn System, user: &str, meant: &dyn Fn(&CronJob) -> bool) ->
     Ok("removed")
 }
 
-/// Puts a variable into a crontab. Nothing is written as two quotes.
+/// Sets a variable in a crontab. An empty value is written as two quotes.
 pub fn set_variable(tab: &mut Tab, name: &str, value: Option<&str>) -> Result<CronOutcome> {
     let value = value.filter(|value| !value.is_empty()).unwrap_or("\"\"");
     if name.is_empty() || name.contains([' ', '=', '#', '\n']) || value.contains(['\n', '\r', '\0']) {

@@ -1,4 +1,4 @@
-//! [`CronJobSpec`]: a job as requested, and the change to a crontab that this needs.
+//! [`CronJobSpec`]: a requested job, and the change to a crontab that it needs.
 
 use rocksalt_core::Value;
 
@@ -10,7 +10,7 @@ pub struct CronJobSpec {
     pub when: When,
     pub cmd: String,
     pub identifier: Option<String>,
-    /// `None` leaves the one that there is.
+    /// `None` keeps an existing comment.
     pub comment: Option<String>,
     pub commented: bool,
 }
@@ -33,7 +33,7 @@ impl CronOutcome {
 }
 
 impl CronJobSpec {
-    /// One line is one job: what has more lines would be more.
+    /// A job is a single line, so a line break would add another job.
     pub fn check(&self) -> Result<()> {
         let texts = [Some(&self.cmd), self.identifier.as_ref()].into_iter().flatten();
         let when: Vec<&String> = match &self.when {
@@ -57,7 +57,7 @@ impl CronJobSpec {
         Ok(())
     }
 
-    /// Puts it into a crontab.
+    /// Adds or changes the job in a crontab.
     pub fn set(&self, machine: &dyn Probe, tab: &mut Tab) -> Result<CronOutcome> {
         let found = tab.jobs().find(|(_, job)| job.is_meant(&self.cmd, self.identifier.as_deref()));
         let found = found.map(|(index, job)| (index, job.clone()));
@@ -81,7 +81,7 @@ impl CronJobSpec {
             comment: self.comment.clone().or_else(|| old.comment.clone()),
             commented: self.commented,
         };
-        // A remark that isn't there and an empty one are the same.
+        // A missing comment and an empty one are equal.
         let bare =
             |job: &CronJob| CronJob { comment: job.comment.clone().filter(|text| !text.is_empty()), ..job.clone() };
         if bare(&new) == bare(&old) {
@@ -96,7 +96,7 @@ impl CronJobSpec {
         Ok(CronOutcome::Updated)
     }
 
-    /// With chance decided; what was decided once stays.
+    /// Replaces random fields by values; earlier values are kept.
     fn settled(&self, machine: &dyn Probe, old: Option<&When>) -> Result<When> {
         let When::Times(wanted) = &self.when else { return Ok(self.when.clone()) };
         let old = match old {
@@ -104,7 +104,7 @@ impl CronJobSpec {
             _ => None,
         };
         let mut times = wanted.clone();
-        // The month first: it says how many days there are.
+        // The month first: it determines the number of days.
         for index in [0, 1, 3, 4, 2] {
             let Some((least, most)) = choice(index, &wanted[index], &times[3]) else { continue };
             let kept = old.map(|old| &old[index]).filter(|old| {
@@ -120,7 +120,7 @@ impl CronJobSpec {
     }
 }
 
-/// From where to where somebody leaves it to chance: `random`, or `10:20`.
+/// The range of a field that is chosen at random: `random`, or `10:20`.
 fn choice(index: usize, wanted: &str, month: &str) -> Option<(u64, u64)> {
     const RANGES: [(u64, u64); 5] = [(0, 59), (0, 23), (1, 28), (1, 12), (0, 6)];
     if wanted == "random" {
@@ -142,12 +142,12 @@ fn random(machine: &dyn Probe) -> Result<u64> {
     Ok(bytes.into_iter().fold(0, |number, byte| number << 8 | u64::from(byte)) >> 1)
 }
 
-/// A time as users write it.
+/// A field in the form that users write.
 pub fn time(value: &Value) -> String {
     value.to_string().trim().to_lowercase()
 }
 
-/// An identifier as users write it; false stands for the command itself.
+/// An identifier in the form that users write; false means the command itself.
 pub fn identifier(value: &Value, cmd: &str) -> Option<String> {
     match value {
         Value::Bool(false) => Some(cmd.to_owned()),

@@ -1,4 +1,4 @@
-//! `cron`'s states on single jobs and variables.
+//! `cron`'s states for single jobs and variables.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -14,12 +14,12 @@ use crate::catalog::file::Flag;
 use crate::catalog::{Decision, State, Step, Thing, Touches, Verdict};
 use crate::machine::{Probe, System};
 
-/// What a state is to write, and what it then says.
+/// The crontab to write, and the verdict.
 #[derive(Serialize, Deserialize)]
 pub struct CrontabPlan {
     text: String,
     done: Verdict,
-    /// What stands before the reason if it can't be written.
+    /// The text before the reason if writing fails.
     failure: String,
 }
 

@@ -1,4 +1,4 @@
-//! [`Tab`]: the text of a crontab, with the jobs that are managed in it. All other lines stay as they are.
+//! [`Tab`]: the text of a crontab, with the jobs that are managed in it. All other lines stay unchanged.
 
 use rocksalt_core::{Map, Value};
 
@@ -7,7 +7,7 @@ const IDENTIFIER: &str = "SALT_CRON_IDENTIFIER";
 const NO_IDENTIFIER: &str = "NO ID SET";
 const DISABLED: &str = "#DISABLED#";
 
-/// The five fields that say when.
+/// The five fields of a job's time.
 pub const TIMES: [&str; 5] = ["minute", "hour", "daymonth", "month", "dayweek"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ pub struct CronJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
     Times([String; 5]),
-    /// `@reboot` and the like.
+    /// `@reboot` and similar.
     Special(String),
 }
 
-/// Something below the tag, with its lines as they are.
+/// An item below the tag, with its original lines.
 struct CrontabItem {
     lines: String,
     kind: CrontabItemKind,
@@ -39,7 +39,7 @@ enum CrontabItemKind {
 }
 
 pub struct Tab {
-    /// What isn't managed.
+    /// The lines that aren't managed.
     pre: Vec<String>,
     items: Vec<CrontabItem>,
 }
@@ -54,7 +54,7 @@ impl Tab {
             }
             tab.pre.push(line.to_owned());
         }
-        // Remarks belong to the job after them.
+        // Comments belong to the next job.
         let (mut pending, mut remark, mut identifier) = (String::new(), None::<String>, None);
         for line in lines.filter(|line| *line != TAG) {
             let with_end = format!("{line}\n");
@@ -116,7 +116,7 @@ impl Tab {
         self.items.remove(index);
     }
 
-    /// In the place of another one, or behind the last of its kind.
+    /// Replaces an item, or adds the job after the last one of its kind.
     pub fn put(&mut self, place: Option<usize>, job: CronJob) {
         let special = matches!(job.when, When::Special(_));
         let item = CrontabItem { lines: job.lines(), kind: CrontabItemKind::Job(job) };
@@ -138,14 +138,14 @@ impl Tab {
         match place {
             Some(index) => self.items[index] = item,
             None => {
-                // A variable counts for the jobs below it.
+                // A variable only affects the jobs below it.
                 let end = self.variables().last().map_or(0, |(index, ..)| index + 1);
                 self.items.insert(end, item);
             }
         }
     }
 
-    /// As Salt shows it.
+    /// The crontab in Salt's form.
     pub fn shown(&self) -> Map {
         let of = |special: bool| {
             let jobs = self.jobs().filter(|(_, job)| matches!(job.when, When::Special(_)) == special);
@@ -165,7 +165,7 @@ impl Tab {
 }
 
 impl CronJob {
-    /// Salt's rule: by identifier; a job without one by its command.
+    /// Salt's rule: matches by identifier; a job without one by its command.
     pub fn is_meant(&self, cmd: &str, identifier: Option<&str>) -> bool {
         let own = self.identifier.as_deref().filter(|id| !id.is_empty()).unwrap_or(NO_IDENTIFIER);
         let wanted = identifier.filter(|id| !id.is_empty()).unwrap_or(NO_IDENTIFIER);
@@ -213,7 +213,7 @@ impl CronJob {
     }
 }
 
-/// When a line runs what, if it is a job.
+/// The time and command of a line, if it is a job.
 fn when(line: &str) -> Option<(When, String)> {
     let line = line.trim_start();
     if line.starts_with('@') {

@@ -1,4 +1,4 @@
-//! debconf's database: read as files, written by debconf itself.
+//! debconf's database: its files are read here, but written by debconf itself.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 const FOLDER: &str = "/var/cache/debconf";
 
-/// A question with its answer.
+/// A question with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebconfAnswer {
     pub package: String,
@@ -21,17 +21,17 @@ pub struct DebconfAnswer {
 }
 
 impl DebconfAnswer {
-    /// As Salt lists it.
+    /// The answer in the form of Salt's list.
     pub fn to_value(&self) -> Value {
         Value::List(vec![self.question.as_str().into(), self.kind.as_str().into(), self.value.as_str().into()])
     }
 
-    /// What may be shown of the value.
+    /// The value, unless it is a password.
     pub fn shown(&self) -> &str {
         if self.kind == "password" { "(password hidden)" } else { &self.value }
     }
 
-    /// A line of `debconf-set-selections`: `package question type value`.
+    /// Parses a line of `debconf-set-selections`: `package question type value`.
     pub fn read(line: &str) -> Option<DebconfAnswer> {
         let line = line.trim_start();
         if line.is_empty() || line.starts_with('#') {
@@ -42,12 +42,12 @@ impl DebconfAnswer {
         let rest = rest.trim_start();
         let (kind, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let [package, question, kind] = [package, question, kind].map(str::to_owned);
-        // One space parts the type from the value; further ones are the value's.
+        // One space separates type and value; further ones belong to the value.
         Some(DebconfAnswer { package, question, kind, value: value.to_owned() })
     }
 }
 
-/// Every answer there is, by question.
+/// All answers, ordered by question.
 pub fn all(machine: &dyn Probe) -> Result<Vec<DebconfAnswer>> {
     let templates: BTreeMap<String, Fields> = stanzas(machine, "templates.dat")?
         .into_iter()
@@ -85,7 +85,7 @@ fn stanzas(machine: &dyn Probe, file: &str) -> Result<Vec<Fields>> {
     };
     let text = String::from_utf8_lossy(&content);
     let fields = |stanza: &str| {
-        // What is indented is of no interest: texts to show, and variables.
+        // Indented lines are skipped: texts to show, and variables.
         let lines = stanza.lines().filter(|line| !line.starts_with(' '));
         lines
             .filter_map(|line| line.split_once(':'))
@@ -100,19 +100,19 @@ fn unescaped(value: &str) -> String {
     value.replace("\\n", "\n")
 }
 
-/// Gives answers, by standard input: passwords must not be seen in the list of processes.
+/// Sets answers through standard input: passwords must not be visible in the list of processes.
 pub fn set(machine: &dyn System, lines: &str) -> Result<()> {
     let mut work = Command::new(["debconf-set-selections"]);
     work.env.push(("LC_ALL".into(), Some("C.UTF-8".into())));
     work.stdin = Some(format!("{}\n", lines.trim_end()).into_bytes());
     let output = machine.run(&work)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // It goes on after a line that it can't use, and ends well.
+    // The program continues after an invalid line, and exits with 0.
     let wrong = said.lines().any(|line| line.starts_with("error:"));
     if output.success() && !wrong {
         return Ok(());
     }
-    // It repeats the line, which may have a password in it.
+    // The error repeats the line, which may contain a password.
     let hidden: Vec<&str> = said.lines().map(|line| line.split('\'').next().unwrap_or_default()).collect();
     let line = words::join(&work.argv);
     Err(Error::failed(format!("'{line}' failed with exit code {}: {}", output.code, hidden.join("\n").trim())))

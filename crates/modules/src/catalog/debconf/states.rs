@@ -149,7 +149,7 @@ fn wanted(package: &str, question: &str, given: &Value) -> Result<DebconfAnswer>
     let missing = |name: &str| Error::arguments(format!("debconf.set: {question} has no {name}"));
     let kind = field("type").ok_or_else(|| missing("type"))?.to_string();
     let value = match (kind.as_str(), field("value").ok_or_else(|| missing("value"))?) {
-        // Salt takes every text for yes, even `false`.
+        // Salt treats every text as true, even `false`.
         ("boolean", Value::String(text)) => matches!(&*text.to_ascii_lowercase(), "true" | "yes" | "1").to_string(),
         ("boolean", value) => value.truth().to_string(),
         (_, value) => value.to_string(),

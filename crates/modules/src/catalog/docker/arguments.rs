@@ -1,4 +1,4 @@
-//! The arguments of a container as users write them, and the words of the command that makes it so.
+//! The arguments of a container as users write them, and the command line that creates the container.
 
 use rocksalt_core::{Map, Value, json, nearest};
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,26 @@ use crate::text::digest::{DigestAlgorithm as Sum, raw};
 use crate::text::words;
 use crate::{Error, Result};
 
-/// How a value becomes words.
+/// How a value becomes command-line words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OptionForm {
     /// `--flag` if it is true.
     Flag,
     /// `--option=value`.
     Text,
-    /// `--option=value` for each of a list, or of a comma-separated text.
+    /// `--option=value` for each item of a list, or of a comma-separated text.
     List,
-    /// `--option=key=value` for each of a map, or of a list of such texts.
+    /// `--option=key=value` for each entry of a map, or of a list of such texts.
     Pairs,
-    /// As `Pairs`, with a colon between.
+    /// As `Pairs`, separated by a colon.
     Colons,
-    /// Variables: the names among the words, the values in the environment, where only root reads them.
+    /// Variables: the names are on the command line, the values in the environment, which only root can read.
     Variables,
-    /// Nothing: it means nothing here.
+    /// Accepted without effect.
     Ignored,
 }
 
-/// Salt's name, other names of the same, the option, and how its value is written. Alphabetical.
+/// Salt's name, its aliases, the option, and the form of its value. Alphabetical.
 const OPTIONS: &[(&str, &[&str], &str, OptionForm)] = &[
     ("auto_remove", &["rm"], "rm", OptionForm::Flag),
     ("binds", &[], "volume", OptionForm::List),
@@ -90,21 +90,21 @@ const OPTIONS: &[(&str, &[&str], &str, OptionForm)] = &[
     ("working_dir", &["workdir"], "workdir", OptionForm::Text),
 ];
 
-/// How a container shall be.
+/// The specification of a container.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ContainerSpec {
-    /// The options of the command.
+    /// The options of the command line.
     pub options: Vec<String>,
-    /// What the container runs; nothing: what its image says.
+    /// The command of the container; empty for the image's own.
     pub command: Vec<String>,
     pub variables: Vec<(String, String)>,
-    /// The arguments by Salt's own names.
+    /// The arguments by Salt's names.
     pub given: Map,
-    /// Networks besides the first, each with its own options.
+    /// Networks after the first, each with its own options.
     pub networks: Vec<(String, Vec<String>)>,
 }
 
-/// The label that says what a container was made of.
+/// The label with the fingerprint of the configuration.
 pub const LABEL: &str = "rocksalt.config";
 
 impl ContainerSpec {
@@ -154,7 +154,7 @@ impl ContainerSpec {
         Ok(())
     }
 
-    /// The first network comes with the container, the others are connected to it.
+    /// The first network is given at creation, the others are connected afterwards.
     fn connect(&mut self, networks: &Value) -> Result<()> {
         let odd = || Error::arguments("Invalid network configuration").hint("write a list of names, or of maps");
         let mut all: Vec<(String, Vec<String>)> = Vec::new();
@@ -195,7 +195,7 @@ impl ContainerSpec {
         Ok(())
     }
 
-    /// What tells one configuration from another. Whoever can see the label can see all that it is made of.
+    /// Identifies a configuration. An unkeyed hash suffices: whoever can read the label can also read its inputs.
     pub fn fingerprint(&self) -> String {
         let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
         let pair = |(key, value): &(String, String)| Value::from(format!("{key}={value}"));
@@ -213,7 +213,7 @@ impl ContainerSpec {
         raw(Sum::Sha256, json::compact(&whole).as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The whole command that makes the container, and the variables that it needs beside it.
+    /// The whole command line that creates the container, and the variables for its environment.
     pub fn create(&self, name: &str, image: &str) -> (Vec<String>, Vec<(String, Option<String>)>) {
         let mut words = vec!["container".into(), "create".into(), format!("--name={name}")];
         words.push(format!("--label={LABEL}={}", self.fingerprint()));
@@ -233,7 +233,7 @@ impl ContainerSpec {
     }
 }
 
-/// Variables that would change how the client itself works.
+/// Whether a variable would affect the client itself.
 fn is_clients_own(name: &str) -> bool {
     let prefixes = ["DOCKER_", "CONTAINER", "XDG_", "LD_", "LC_", "PODMAN_", "BUILDAH_", "REGISTRY_"];
     let names = [
@@ -279,7 +279,7 @@ fn list_text(text: &str) -> Vec<String> {
     inner.split(',').map(|item| item.trim().trim_matches('\'').to_owned()).filter(|item| !item.is_empty()).collect()
 }
 
-/// A map, a list of maps with one entry, or a list of texts.
+/// Parses a map, a list of maps with one entry, or a list of texts.
 fn pairs(name: &str, value: &Value, between: &str) -> Result<Vec<(String, Option<String>)>> {
     let mut found = Vec::new();
     let shown = |value: &Value| if value.is_null() { None } else { Some(value.to_string()) };

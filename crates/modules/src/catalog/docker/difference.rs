@@ -5,10 +5,10 @@ use rocksalt_core::{Map, Value};
 
 use super::arguments::{ContainerSpec, LABEL};
 
-/// The differences in the form in which Salt gives them; empty if there are none.
+/// The differences in Salt's form; empty if there are none.
 ///
-/// A container of ours has a label by which every difference is seen; what differs can be told only of the settings
-/// that both programs show alike. Values of variables may be secrets, so they are not shown.
+/// The label of our containers reveals every difference, but the details are only available for settings that both
+/// programs show alike. Values of variables may be secrets, so they are not shown.
 pub fn of(container: &Value, request: &ContainerSpec) -> Map {
     let label = container.walk(&format!("Config/Labels/{LABEL}"), "/").and_then(Value::as_str);
     let print = request.fingerprint();
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// The parts of what docker 24's `inspect` prints that are looked at.
+    /// The parts of docker 24's `inspect` that are compared.
     const INSPECTED: &str = r#"{"Config": {"Hostname": "web", "User": "www", "Env": ["A=1", "PATH=/bin"], "Cmd": ["sleep", "9"],
         "WorkingDir": "", "Labels": null}, "HostConfig": {"Privileged": false,
         "RestartPolicy": {"Name": "on-failure", "MaximumRetryCount": 3}}}"#;

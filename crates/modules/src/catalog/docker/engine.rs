@@ -32,7 +32,7 @@ impl Engine {
         command
     }
 
-    /// What a thing is like: `container`, `image`, `network` or `volume`; `None` if it isn't there.
+    /// The description of an object (`container`, `image`, `network` or `volume`); `None` if it doesn't exist.
     pub fn inspect(&self, machine: &dyn Probe, kind: &str, name: &str) -> Result<Option<Value>> {
         let words = [kind, "inspect", sound(name)?];
         let output = machine.query(&self.command(&words, &[]))?;
@@ -52,7 +52,7 @@ impl Engine {
         })
     }
 
-    /// What a command prints that only looks.
+    /// The output of a command that only reads.
     pub fn ask(&self, machine: &dyn Probe, words: &[&str]) -> Result<String> {
         let output = machine.query(&self.command(words, &[]))?;
         match output.success() {
@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Runs a command, and returns what it prints.
+    /// Runs a command, and returns its output.
     pub fn tell(&self, machine: &dyn System, words: &[&str]) -> Result<String> {
         self.tell_with(machine, words, &[])
     }
@@ -74,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// The tool's whole error, with what was run.
+    /// The tool's whole error message, with the command.
     fn failure(&self, words: &[&str], output: &Output) -> Error {
         let said = String::from_utf8_lossy(&output.stderr);
         let how = if output.timed_out { "did not end within an hour" } else { "failed" };
@@ -82,7 +82,7 @@ impl Engine {
     }
 }
 
-/// A name that can't be taken for an option.
+/// Checks that a name can't be taken for an option.
 pub fn sound(name: &str) -> Result<&str> {
     match !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace) {
         true => Ok(name),

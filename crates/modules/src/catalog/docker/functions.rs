@@ -464,13 +464,13 @@ impl Function for Version {
     }
 }
 
-/// What there is to know of something that must be there.
+/// The description of an object; an error if it doesn't exist.
 fn found(engine: &Engine, machine: &dyn System, kind: &str, name: &str) -> Result<Value> {
     let found = engine.inspect(machine, kind, sound(name)?)?;
     found.ok_or_else(|| Error::failed(format!("there is no {kind} '{name}'")))
 }
 
-/// Does something to a container, and tells how it was and is.
+/// Runs a command on a container, and returns its state before and after.
 fn act(engine: &Engine, machine: &dyn System, words: &[&str], name: &str) -> Result<Map> {
     let before = condition(&found(engine, machine, "container", name)?);
     let words: Vec<&str> = words.iter().copied().chain([sound(name)?]).collect();

@@ -1,7 +1,7 @@
-//! `docker`: containers, images, networks and volumes, through `docker` or else `podman`.
+//! `docker`: containers, images, networks and volumes, through `docker` or otherwise `podman`.
 //!
-//! A state goes `states` → `arguments` (the command that makes a container) and `difference` (what of one that is
-//! there is otherwise) → `engine` (the program).
+//! From `states` to the program: `arguments` makes the command line of a container, `difference` compares an existing
+//! container, `engine` runs the program.
 
 mod arguments;
 mod difference;

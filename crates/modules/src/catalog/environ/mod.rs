@@ -125,7 +125,7 @@ impl Function for SetEnv {
 
     fn call(self, machine: &dyn System) -> Result<Map> {
         permanent(self.permanent)?;
-        // Checked as a whole before anything is set.
+        // All values are checked before any is set.
         let mut values = Vec::new();
         for (name, value) in self.environ.iter() {
             let name = name.to_string();

@@ -1,4 +1,4 @@
-//! `environ.setenv`: variables of the agent are set.
+//! `environ.setenv`: sets variables of the agent.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -56,7 +56,7 @@ impl State for SetEnv {
             let text = format!("Environ values {are} already set with the correct values");
             return Ok(Decision::Settled(Verdict::good(text)));
         }
-        // Salt answers true here, not null.
+        // As in Salt, the result here is true, not null.
         let would = Verdict::good("Environ values will be changed").changes(changes.clone());
         Decision::own(&changes, would)
     }
@@ -66,7 +66,7 @@ impl State for SetEnv {
         let wanted = self.wanted().unwrap_or_default();
         let text_or_false = |value: &Value| matches!(value, Value::String(_) | Value::Bool(false));
         if !wanted.values().all(text_or_false) {
-            // Salt sets those before the first wrong one; here all are looked at before any is set.
+            // Salt sets those before the first invalid one; here all are checked before any is set.
             return Ok(Verdict::bad("Failed to set environ variables").changes(changes));
         }
         let cleared = self.cleared(machine, &wanted).into_iter().map(|name| (Value::from(name), Value::Bool(false)));
@@ -109,7 +109,7 @@ impl SetEnv {
         self.false_unsets == Value::Bool(true)
     }
 
-    /// The variables that `clear_all` is about.
+    /// The variables that `clear_all` affects.
     fn cleared(&self, machine: &dyn Probe, wanted: &Map) -> Vec<String> {
         if self.clear_all != Value::Bool(true) {
             return Vec::new();
@@ -136,14 +136,14 @@ impl SetEnv {
     }
 }
 
-/// Plain ones are done as one; `clear_all` looks at all variables there are.
+/// Simple steps can be merged; `clear_all` affects all existing variables.
 fn key(arguments: &Map) -> Option<String> {
     let clears = arguments.get("clear_all").is_some_and(Value::truth);
     let unsets = arguments.get("false_unsets").is_some_and(|flag| *flag == Value::Bool(true));
     (!clears && wished_by(arguments).is_some()).then(|| format!("false_unsets={unsets}"))
 }
 
-/// What a step's bare arguments request.
+/// The variables in a step's untyped arguments.
 fn wished_by(arguments: &Map) -> Option<Map> {
     match arguments.get("value")? {
         value @ (Value::String(_) | Value::Bool(false)) => {
@@ -161,7 +161,7 @@ fn join(all: &[&Map]) -> Option<Map> {
         all.iter().map(|arguments| wished_by(arguments)).collect::<Option<Vec<_>>>()?.into_iter().flatten()
     {
         if wanted.insert(name, value).is_some() {
-            // Set twice, so one after another counts.
+            // Set by two steps, so they must run one after another.
             return None;
         }
     }

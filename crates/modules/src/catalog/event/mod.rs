@@ -130,7 +130,7 @@ fn send(machine: &dyn System, tag: String, data: Map) -> Result<bool> {
     Ok(true)
 }
 
-/// Adds all of a source, or what a list names.
+/// Adds all data of a source, or the keys in a list.
 fn add(data: &mut Map, name: &str, request: &Value, source: impl FnOnce() -> Map) {
     match request {
         Value::List(names) => {

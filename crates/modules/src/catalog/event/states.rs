@@ -1,4 +1,4 @@
-//! `event` as a state: a run sends events to the controller.
+//! `event` as a state: sends an event to the controller during a run.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::{arguments, state};

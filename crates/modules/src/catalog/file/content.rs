@@ -1,4 +1,4 @@
-//! Content of files: as text, as checksums, and back onto the disk.
+//! Reads the content of files as text or checksum, and replaces it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::machine::{Probe, System};
 use crate::text::digest::{DigestAlgorithm, DigestHasher};
 use crate::{Error, Result};
 
-/// A text that is to be changed and written again. Bytes that are no text would not survive that.
+/// The text of a file that will be edited. Bytes that are not UTF-8 would not survive that.
 pub fn text(machine: &dyn Probe, path: &Path) -> Result<String> {
     let content = bytes(machine, path)?;
     String::from_utf8(content).map_err(|_| {
@@ -22,12 +22,12 @@ pub fn bytes(machine: &dyn Probe, path: &Path) -> Result<Vec<u8>> {
     machine.read(path).map_err(|error| Error::io("read", path, &error))
 }
 
-/// As text where it is one.
+/// As text if it is UTF-8, otherwise as bytes.
 pub fn text_or_bytes(content: Vec<u8>) -> Value {
     String::from_utf8(content).map_or_else(|error| Value::Bytes(error.into_bytes()), Value::String)
 }
 
-/// Puts a changed text in its place, with a copy of the old one beside it if requested.
+/// Replaces the text of a file, with a backup beside it if requested.
 pub fn replace(machine: &dyn System, path: &Path, content: &str, backup: Option<&str>) -> Result<()> {
     let path = followed(machine, path);
     if let Some(ending) = backup {
@@ -37,14 +37,14 @@ pub fn replace(machine: &dyn System, path: &Path, content: &str, backup: Option<
             .write(&copy, &bytes(machine, &path)?, old.as_ref().map(|old| old.mode))
             .map_err(|error| Error::io("write the backup", &copy, &error))?;
         if let Some(old) = old {
-            // Only root may give files away; a copy of one's own file is one's own.
+            // Only root may change the owner; for other users the copy is already their own.
             let _ = machine.set_owner(&copy, Some(old.uid), Some(old.gid), true);
         }
     }
     machine.write(&path, content.as_bytes(), None).map_err(|error| Error::io("write", &path, &error))
 }
 
-/// The ending of the backup's name: Salt's `.bak`, another one, or none for `False`.
+/// The suffix of the backup's name: Salt's `.bak`, another one, or `None` for `False`.
 pub fn backup_ending(backup: &Value) -> Option<String> {
     match backup {
         Value::String(ending) if !ending.is_empty() && ending != "False" => Some(ending.clone()),
@@ -53,7 +53,7 @@ pub fn backup_ending(backup: &Value) -> Option<String> {
     }
 }
 
-/// The checksum of a file, however big.
+/// The checksum of a file of any size.
 pub fn sum_of(machine: &dyn Probe, path: &Path, kind: DigestAlgorithm) -> Result<String> {
     const PIECE: usize = 1024 * 1024;
     let mut sum = DigestHasher::new(kind);

@@ -1,4 +1,4 @@
-//! Copying, moving, linking and removing.
+//! Functions that copy, move, link and remove.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -264,7 +264,7 @@ impl Function for Symlink {
         if found.is_some_and(|found| found.kind == FileKind::Directory) {
             machine.remove(&link).map_err(|error| Error::io("remove", &link, &error))?;
         }
-        // Made beside it and moved over it, so that there is always one or the other.
+        // Made under a temporary name and renamed, so that the link always exists.
         let beside = PathBuf::from(format!("{}.{}.new", link.display(), std::process::id()));
         machine.symlink(target, &beside).map_err(fault)?;
         machine.rename(&beside, &link).map_err(|error| {
@@ -300,7 +300,7 @@ impl Function for Link {
     }
 }
 
-/// A path and all below it; links stay links.
+/// Copies a path with everything below it; links stay links.
 pub fn copy_all(machine: &dyn System, from: &Path, to: &Path) -> Result<()> {
     let mut entries = Vec::new();
     walk(machine, from, &mut |path, stat| {
@@ -348,7 +348,7 @@ fn copy_one(machine: &dyn System, from: &Path, to: &Path, stat: &Stat) -> Result
 }
 
 fn same_owner(machine: &dyn System, path: &Path, stat: &Stat) -> Result<()> {
-    // Only root may give files away; everybody else owns what they copy.
+    // Only root may change the owner; other users own their copies.
     let _ = machine.set_owner(path, Some(stat.uid), Some(stat.gid), false);
     machine.set_mode(path, stat.mode).map_err(|error| Error::io("set the mode of", path, &error))
 }

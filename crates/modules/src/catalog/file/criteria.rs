@@ -18,7 +18,7 @@ pub struct Criteria {
     pub kinds: Option<Vec<FileKind>>,
     users: Option<Vec<u32>>,
     groups: Option<Vec<u32>>,
-    /// From, to.
+    /// Minimum and maximum.
     size: Option<(u64, u64)>,
     mtime: Option<(f64, f64)>,
     grep: Option<Pattern>,
@@ -49,7 +49,7 @@ impl Criteria {
         Ok(())
     }
 
-    /// A size without sign means all that rounds down to it: `1k` is 1024 to 2047 bytes.
+    /// A size without a sign matches all sizes that round down to it: `1k` is 1024 to 2047 bytes.
     pub fn size(&mut self, text: Option<&str>) -> Result<()> {
         let Some(text) = text else { return Ok(()) };
         let broken = || Error::arguments(format!("invalid size: \"{text}\"")).hint("as in 10k, +10m or -1g");
@@ -119,7 +119,7 @@ impl Criteria {
                 return Ok(false);
             }
         }
-        // A link counts as what it leads to, and as a link.
+        // A link matches as the type of its target, and as a link.
         let behind = match stat.kind {
             FileKind::Link => machine.stat(path, true).ok().flatten(),
             _ => None,
@@ -154,7 +154,7 @@ fn signed(text: &str) -> (Option<char>, &str) {
     }
 }
 
-/// The names of a list, or of a text with commas or blanks between them.
+/// The items of a list, or of a text separated by commas or blanks.
 fn each(value: &Value) -> Vec<Value> {
     match value {
         Value::List(items) => items.clone(),

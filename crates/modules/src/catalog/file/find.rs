@@ -1,4 +1,4 @@
-//! `file.find`: files by name, kind, owner, size, time or content.
+//! `file.find`: files by name, type, owner, size, time or content.
 
 use rocksalt_core::Value;
 use rocksalt_core::sort::sort_by;
@@ -119,7 +119,7 @@ impl Function for Find {
             }
         }
         if let Some(kinds) = delete {
-            // What lies deepest goes first, so that emptied directories can follow.
+            // The deepest paths first, so that emptied directories can be deleted too.
             for (path, stat) in found.iter().rev().filter(|(_, stat)| kinds.contains(&stat.kind)) {
                 let removed =
                     if stat.kind == FileKind::Directory { machine.remove_dir(path) } else { machine.remove(path) };

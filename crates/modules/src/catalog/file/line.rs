@@ -73,7 +73,7 @@ impl Function for Line {
 }
 
 impl Line {
-    /// The lines as they are to be; none if they are so already.
+    /// The edited lines; `None` if nothing changes.
     fn edit(&self, lines: &[&str]) -> Result<Option<Vec<String>>> {
         let mode = self.mode.as_deref().map(str::to_ascii_lowercase);
         let Some(mode) = mode else {
@@ -98,7 +98,7 @@ impl Line {
         let Some(found) = Finder::new(wanted)?.first(lines)? else { return Ok(None) };
         let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
         if delete {
-            // All lines that are the same as the first match.
+            // All lines equal to the first match.
             let gone = lines[found].clone();
             lines.retain(|line| *line != gone);
         } else {
@@ -168,7 +168,7 @@ impl Line {
         }
     }
 
-    /// The one line that an expression fits.
+    /// The single line that matches an expression.
     fn neighbour(&self, lines: &[&str], name: &str, expression: Option<&str>) -> Result<Option<usize>> {
         let Some(expression) = expression else { return Ok(None) };
         let finder = Finder::new(expression)?;
@@ -195,12 +195,12 @@ impl Line {
     }
 }
 
-/// A text or a regular expression that a line has in it.
+/// A text or a regular expression to find in a line.
 struct Finder<'a>(&'a str, Option<Pattern>);
 
 impl<'a> Finder<'a> {
     fn new(text: &'a str) -> Result<Finder<'a>> {
-        // What is no regular expression may still be a text to look for.
+        // An invalid regular expression may still be a text to find.
         Ok(Finder(text, Pattern::new(text, Flags::NONE).ok()))
     }
 

@@ -1,4 +1,4 @@
-//! Whether a path exists, and of which kind it is.
+//! Functions that test whether a path exists, and its type.
 
 use rocksalt_macros::function;
 
@@ -192,7 +192,7 @@ impl Function for Access {
             "x" => "-x",
             _ => return Err(Error::arguments("Invalid mode specified.").hint("it is one of f, r, w and x")),
         };
-        // The system's own answer counts: bits alone know nothing of read-only mounts and ACLs.
+        // The system decides: the mode alone doesn't reflect read-only mounts and ACLs.
         Ok(there && machine.query(&Command::new(["test", test, &*path.to_string_lossy()]))?.success())
     }
 }

@@ -1,4 +1,4 @@
-//! `file`: looks at files and directories, and changes them.
+//! `file`: reads and changes files and directories.
 
 mod block;
 mod content;

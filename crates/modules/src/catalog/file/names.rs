@@ -1,4 +1,4 @@
-//! Paths as texts; nothing is looked at.
+//! Functions on paths as text; they don't access the machine.
 
 use std::path::{Path, PathBuf};
 

@@ -188,7 +188,7 @@ impl Function for SetMode {
     }
 }
 
-/// Says what is wrong in Salt's words, and nothing if all went well.
+/// Sets owner and group. Returns Salt's text for a failure, empty on success.
 fn give(machine: &dyn System, path: &str, user: &Value, group: &Value, follow: bool) -> Result<Option<String>> {
     let path = absolute(machine, path)?;
     let mut fault = String::new();
@@ -226,7 +226,7 @@ pub fn set_owner(
     machine.set_owner(path, user, group, follow).map_err(|error| Error::io("set the owner of", path, &error))
 }
 
-/// The numbers that a user's and a group's names stand for; an error if there are none.
+/// The ids of a user and a group; an error if they don't exist.
 pub fn owner(machine: &dyn Probe, user: &Value, group: &Value) -> Result<(Option<u32>, Option<u32>)> {
     let missing = |what: &str, name: &Value| Error::failed(format!("{what} '{name}' is not available"));
     let user = named(user).then(|| uid(machine, user).ok_or_else(|| missing("User", user))).transpose()?;

@@ -1,11 +1,11 @@
-//! Paths as users write them, and walking over what they lead to.
+//! Paths as users write them, and walking a directory.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::machine::{FileKind, Probe, Stat, System, accounts};
 use crate::{Error, Result};
 
-/// Reads `~` and `~user`.
+/// Expands `~` and `~user`.
 pub fn expand(machine: &dyn Probe, path: &str) -> PathBuf {
     let Some(rest) = path.strip_prefix('~') else { return PathBuf::from(path) };
     let (user, below) = rest.split_once('/').unwrap_or((rest, ""));
@@ -20,7 +20,7 @@ pub fn expand(machine: &dyn Probe, path: &str) -> PathBuf {
     }
 }
 
-/// A path that something is to be changed at: it must not hang on where the agent happens to be.
+/// Checks a path for a change: it must not depend on the agent's working directory.
 pub fn absolute(machine: &dyn Probe, path: &str) -> Result<PathBuf> {
     let expanded = expand(machine, path);
     if expanded.is_absolute() {
@@ -29,7 +29,7 @@ pub fn absolute(machine: &dyn Probe, path: &str) -> Result<PathBuf> {
     Err(Error::arguments(format!("File path must be absolute: {path}")))
 }
 
-/// Where a path leads if it is a link, so that writing goes there and the link stays.
+/// The target of a path that is a link, so that writing keeps the link.
 pub fn followed(machine: &dyn Probe, path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -44,7 +44,7 @@ pub fn followed(machine: &dyn Probe, path: &Path) -> PathBuf {
     path
 }
 
-/// Without links anywhere in it, nor `.` and `..`.
+/// The path without links, `.` and `..`.
 pub fn canonical(machine: &dyn Probe, path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in path.components() {
@@ -65,7 +65,7 @@ pub fn canonical(machine: &dyn Probe, path: &Path) -> PathBuf {
     whole
 }
 
-/// Without `.`, `..` and doubled slashes, by the text alone.
+/// The path without `.`, `..` and doubled slashes, by its text alone.
 pub fn normal(path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in path.components() {
@@ -84,7 +84,7 @@ pub fn normal(path: &Path) -> PathBuf {
     if whole.as_os_str().is_empty() { PathBuf::from(".") } else { whole }
 }
 
-/// What is there; an error in Salt's words if nothing is.
+/// The status of a path; Salt's error if it doesn't exist.
 pub fn look(machine: &dyn Probe, path: &Path, follow: bool) -> Result<Stat> {
     machine
         .stat(path, follow)
@@ -92,7 +92,7 @@ pub fn look(machine: &dyn Probe, path: &Path, follow: bool) -> Result<Stat> {
         .ok_or_else(|| Error::failed(format!("Path not found: {}", path.display())))
 }
 
-/// Of which kind it is, links followed.
+/// The type of a path; follows links.
 pub fn kind(machine: &dyn Probe, path: &Path) -> Option<FileKind> {
     machine.stat(path, true).ok().flatten().map(|stat| stat.kind)
 }
@@ -101,13 +101,13 @@ pub fn is_directory(machine: &dyn Probe, path: &Path) -> bool {
     kind(machine, path) == Some(FileKind::Directory)
 }
 
-/// Visits a path and all below it, parents first. Links are not followed; a directory is entered if
-/// the visitor says so.
+/// Visits a path and everything below it, parents first. Does not follow links; the visitor decides whether to enter a
+/// directory.
 pub fn walk(machine: &dyn Probe, path: &Path, visit: &mut dyn FnMut(&Path, &Stat) -> Result<bool>) -> Result<()> {
     if machine.cancelled() {
         return Err(Error::cancelled());
     }
-    // What vanished meanwhile or may not be looked at is left out.
+    // Paths that vanished meanwhile or can't be read are skipped.
     let Ok(Some(stat)) = machine.stat(path, false) else { return Ok(()) };
     if visit(path, &stat)? && stat.kind == FileKind::Directory {
         for name in machine.list(path).unwrap_or_default() {
@@ -117,7 +117,7 @@ pub fn walk(machine: &dyn Probe, path: &Path, visit: &mut dyn FnMut(&Path, &Stat
     Ok(())
 }
 
-/// Makes a directory and those above it.
+/// Makes a directory and its parents.
 pub fn make_all(machine: &dyn System, path: &Path, mode: Option<u32>) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<&Path> = path.ancestors().take_while(|path| kind(machine, path).is_none()).collect();
     missing.reverse();
@@ -130,12 +130,12 @@ pub fn make_all(machine: &dyn System, path: &Path, mode: Option<u32>) -> Result<
     Ok(missing.into_iter().map(Path::to_owned).collect())
 }
 
-/// Four octal digits, as Salt shows modes.
+/// Formats a mode as four octal digits, as Salt does.
 pub fn octal(mode: u32) -> String {
     format!("{mode:04o}")
 }
 
-/// A mode as users write it: `644`, `0644`, `'0o644'`.
+/// Parses a mode as users write it: `644`, `0644`, `'0o644'`.
 pub fn parse_mode(text: &str) -> Result<u32> {
     let digits = text.trim().trim_start_matches("0o");
     u32::from_str_radix(digits, 8)
@@ -144,7 +144,7 @@ pub fn parse_mode(text: &str) -> Result<u32> {
         .ok_or_else(|| Error::arguments(format!("Invalid Mode {text}")).hint("give it in octal, as in 0644"))
 }
 
-/// The permission bits with those of the kind, as the system gives them.
+/// The permission bits with the type bits, as in `st_mode`.
 pub fn full_mode(stat: &Stat) -> u32 {
     let kind = match stat.kind {
         FileKind::File => 0o100_000,

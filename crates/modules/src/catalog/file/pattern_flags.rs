@@ -1,11 +1,11 @@
-//! The `flags` of functions that take a regular expression.
+//! The argument `flags` of functions with a regular expression.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::Flags;
 
 use crate::{Error, Result};
 
-/// Python's `MULTILINE`, as Salt has it.
+/// Salt's default: Python's `MULTILINE`.
 pub fn standard() -> Value {
     Value::Int(8)
 }

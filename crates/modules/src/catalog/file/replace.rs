@@ -1,4 +1,4 @@
-//! Changing what a regular expression matches.
+//! Functions that replace the matches of a regular expression.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern, ReplacementTemplate};
@@ -219,7 +219,7 @@ fn comment(machine: &dyn System, path: &str, regex: &str, sign: &str, out: bool,
     let bare = regex.trim_start_matches('^').trim_end_matches('$');
     let (start, end) = (if regex.starts_with('^') { "" } else { ".*?" }, if regex.ends_with('$') { "" } else { ".*" });
     let quoted = quoted(sign);
-    // Anchors stand for the line; the comment sign before it is no part of it.
+    // Anchors refer to the line without the comment sign.
     let whole = if out {
         Pattern::new(&format!("^(?!{quoted})({start}{bare}{end})$"), Flags::NONE)?
     } else {
@@ -244,11 +244,11 @@ fn comment(machine: &dyn System, path: &str, regex: &str, sign: &str, out: bool,
         return Ok(false.into());
     }
     content::replace(machine, &path, &new, backup_ending(backup).as_deref())?;
-    // Only the lines that changed are shown, as if they were the whole file.
+    // Salt compares only the changed lines, as if they were the whole file.
     Ok(diff::unified(&before.concat(), &after.concat(), "", "").into())
 }
 
-/// A text as a regular expression that means just it.
+/// A regular expression that matches exactly this text.
 pub fn quoted(text: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || letter.is_whitespace() || letter == '_';
     text.chars().map(|letter| if plain(letter) { letter.to_string() } else { format!("\\{letter}") }).collect()

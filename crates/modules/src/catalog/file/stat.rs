@@ -32,7 +32,7 @@ impl Function for Stats {
     fn call(self, machine: &dyn System) -> Result<Map> {
         let path = expand(machine, &self.path);
         let stat = match look(machine, &path, self.follow_symlinks) {
-            // A link that leads nowhere is shown itself.
+            // A dangling link is shown itself.
             Err(_) if self.follow_symlinks => look(machine, &path, false)?,
             other => other?,
         };
@@ -173,7 +173,7 @@ impl Function for Diskusage {
         let mut size = 0;
         let mut seen = std::collections::BTreeSet::new();
         walk(machine, &expand(machine, &self.path), &mut |_, stat| {
-            // A file with two names takes its place once.
+            // The size of a file with several hard links counts once.
             if stat.kind == FileKind::File && (stat.links == 1 || seen.insert((stat.device, stat.inode))) {
                 size += stat.size;
             }
@@ -259,12 +259,12 @@ pub struct GetGid(Followed);
 #[function("file.get_group", reads, call = Followed::group -> Value)]
 pub struct GetGroup(Followed);
 
-/// The user's name, or its number if it has none.
+/// The user's name, or the id if it has none.
 pub fn user_name(machine: &dyn Probe, uid: u32) -> Value {
     accounts::user(machine, &uid.to_string()).map_or(Value::from(uid), |user| user.name.into())
 }
 
-/// The group's name, or its number if it has none.
+/// The group's name, or the id if it has none.
 pub fn group_name(machine: &dyn Probe, gid: u32) -> Value {
     accounts::group(machine, &gid.to_string()).map_or(Value::from(gid), |group| group.name.into())
 }

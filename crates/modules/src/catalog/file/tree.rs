@@ -1,4 +1,4 @@
-//! `file.tree`: a directory with all that is below it.
+//! `file.tree`: a directory with everything below it.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -47,9 +47,9 @@ fn branch(machine: &dyn Probe, path: &std::path::Path, stat: &Stat, depth: u32, 
     if depth > 0 {
         for name in machine.list(path).map_err(|error| Error::io("list", path, &error))? {
             let below = path.join(&name);
-            // What vanished meanwhile is left out.
+            // Paths that vanished meanwhile are left out.
             let Ok(Some(stat)) = machine.stat(&below, false) else { continue };
-            // A directory that may not be read stands there empty.
+            // An unreadable directory is shown as empty.
             map.insert(name, branch(machine, &below, &stat, depth - 1, details).unwrap_or_else(|_| Map::new().into()));
         }
     }

@@ -185,7 +185,7 @@ impl Function for SeekWrite {
     }
 }
 
-/// A size that a file can be rewritten with as a whole.
+/// The limit up to which a file can be rewritten as a whole.
 fn fitting(size: u64) -> Result<usize> {
     const LIMIT: u64 = 1 << 30;
     match size {

@@ -10,7 +10,7 @@ pub fn program(machine: &dyn Probe) -> Result<String> {
     tool::find(machine, "firewall-cmd")
 }
 
-/// Runs it with these options; the answer without its line end.
+/// Runs it with these options. Returns the output without the final newline.
 pub fn ask(machine: &dyn Probe, options: &[&str]) -> Result<String> {
     let program = program(machine)?;
     let argv: Vec<&str> = std::iter::once(program.as_str()).chain(options.iter().copied()).collect();
@@ -30,7 +30,7 @@ pub fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// Zones and services are single words.
+/// Checks a name: zones and services are single words.
 pub fn plain(name: &str) -> Result<()> {
     match name.is_empty() || name.starts_with('-') || name.contains(|c: char| c.is_whitespace() || c == '\0') {
         true => Err(Error::arguments(format!("'{name}' is no name of a zone or service"))),
@@ -38,7 +38,7 @@ pub fn plain(name: &str) -> Result<()> {
     }
 }
 
-/// A port that is sent elsewhere.
+/// A port that is forwarded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortForward {
     pub source: String,
@@ -48,7 +48,7 @@ pub struct PortForward {
 }
 
 impl PortForward {
-    /// `80:8080:tcp` or `80:8080:tcp:192.0.2.1`, as users write it.
+    /// Parses `80:8080:tcp` or `80:8080:tcp:192.0.2.1`, as users write it.
     pub fn parse(text: &str) -> Result<PortForward> {
         let parts: Vec<&str> = text.splitn(4, ':').collect();
         let [source, destination, protocol, rest @ ..] = parts.as_slice() else {
@@ -60,11 +60,11 @@ impl PortForward {
         Ok(PortForward { source, destination, protocol, address })
     }
 
-    /// `port=80:proto=tcp:toport=8080:toaddr=`, as the program writes it.
+    /// Parses `port=80:proto=tcp:toport=8080:toaddr=`, as the program prints it.
     pub fn read(line: &str) -> Option<PortForward> {
         let part = |key: &str| {
             let rest = line.split_once(&format!("{key}=")).map(|(_, rest)| rest)?;
-            // An address may have colons itself, but it is the last.
+            // Only an address may contain colons, and it is the last field.
             Some(if key == "toaddr" { rest } else { rest.split(':').next().unwrap_or_default() }.to_owned())
         };
         Some(PortForward {
@@ -94,7 +94,7 @@ impl PortForward {
     }
 }
 
-/// A rule as the program writes it: every value in double quotes.
+/// A rule in the program's form: every value in double quotes.
 pub fn rich(rule: &str) -> String {
     let quoted = |word: &str| match word.split_once('=') {
         Some((key, value)) if !value.starts_with('"') && !value.ends_with('"') => {
@@ -106,7 +106,7 @@ pub fn rich(rule: &str) -> String {
     rule.split(' ').map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// The zones of `--list-all`: each with its lines, and what stands indented below them.
+/// Parses the zones of `--list-all`, each with its lines and their indented lines.
 pub fn zones(text: &str) -> Map {
     let mut all = Map::new();
     let (mut zone, mut key) = (String::new(), String::new());

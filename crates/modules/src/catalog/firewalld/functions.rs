@@ -9,7 +9,7 @@ use super::ask::{self, PortForward, ask, lines, plain, rich, words};
 use crate::Result;
 use crate::machine::System;
 
-/// The options that say where: for good or for now, and in which zone.
+/// The options for zone and permanence.
 fn at(zone: Option<&str>, permanent: Flag) -> Result<Vec<String>> {
     let mut options = Vec::new();
     if permanent.0 {
@@ -22,13 +22,13 @@ fn at(zone: Option<&str>, permanent: Flag) -> Result<Vec<String>> {
     Ok(options)
 }
 
-/// Looks.
+/// Runs a command that reads.
 fn show(machine: &dyn System, mut options: Vec<String>, last: &str) -> Result<String> {
     options.push(last.to_owned());
     ask(machine, &options.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Changes; the answer is `success`.
+/// Runs a command that changes something; its output is `success`.
 fn act(machine: &dyn System, options: Vec<String>, last: String) -> Result<String> {
     let mut argv = vec![ask::program(machine)?];
     argv.extend(options);

@@ -1,4 +1,4 @@
-//! `firewalld.present`: a zone with what belongs to it.
+//! `firewalld.present`: a zone with its settings.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -58,15 +58,15 @@ pub struct Present {
     prune_rich_rules: Flag,
 }
 
-/// Something that a zone has several of.
+/// A setting of a zone with several values.
 struct ZoneList<'a> {
     key: &'a str,
-    /// `--list-…`, and the rest of `--add-…` and `--remove-…`.
+    /// The suffix of `--list-…`, and the rest of `--add-…` and `--remove-…`.
     list: &'a str,
     option: &'a str,
     wanted: Vec<String>,
     prune: bool,
-    /// One in a line, with blanks in it.
+    /// One value per line, which may contain blanks.
     whole_lines: bool,
 }
 
@@ -131,7 +131,7 @@ impl Present {
             plan = plan.run(&[&*program, "--permanent", &format!("--new-zone={name}")]);
         }
         for (index, kind) in kinds.iter().enumerate() {
-            // The order of the changes is Salt's: blocks, default zone, masquerading, and all else.
+            // The changes are in Salt's order: blocks, default zone, masquerading, and the rest.
             if index == 1 {
                 plan = self.single(machine, plan, &mut changes, is_new, &program)?;
             }
@@ -190,7 +190,7 @@ impl Present {
             if now != *name {
                 changes.insert("default", change(now, name.as_str()));
                 if is_new {
-                    // The daemon does not know it yet.
+                    // Otherwise the daemon would not know the new zone.
                     plan = plan.run(&[program, "--reload"]);
                 }
                 plan = plan.run(&[program, &format!("--set-default-zone={name}")]);

@@ -30,7 +30,7 @@ fn tool(gem_bin: Option<&str>, user: Option<&str>) -> Tool {
     Tool { user: user.map(str::to_owned), ..Tool::new([gem_bin.unwrap_or("gem")]) }
 }
 
-/// The gems that are installed, with their versions, newest first.
+/// The installed gems with their versions, newest first.
 fn listed(machine: &dyn Probe, tool: &Tool) -> Result<Map> {
     Ok(read(&tool.text(machine, &["list", "--local"])?))
 }
@@ -42,7 +42,7 @@ fn read(text: &str) -> Map {
             continue;
         };
         let versions = versions.split(", ").map(|version| {
-            // Which come with Ruby itself, and for which machine they are, is not part of a version.
+            // `default:` and the platform are not part of a version.
             let version = version.trim_start_matches("default: ");
             Value::from(version.split(' ').next().unwrap_or_default())
         });
@@ -56,7 +56,7 @@ fn sources(machine: &dyn Probe, tool: &Tool) -> Result<Vec<String>> {
     Ok(text.lines().map(str::trim).filter(|line| line.contains("://")).map(str::to_owned).collect())
 }
 
-/// Words of an install.
+/// The options of an installation.
 struct GemRequest<'a> {
     names: Vec<String>,
     version: Option<&'a str>,
@@ -83,7 +83,7 @@ impl GemRequest<'_> {
     }
 }
 
-/// A user's word that must not be taken for an option.
+/// Checks that a name can't be taken for an option.
 fn sound(name: &str) -> Result<&str> {
     match name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
         true => Err(crate::Error::arguments(format!("'{name}' is no name of a gem"))),

@@ -188,7 +188,7 @@ fn settings(user: Option<&str>) -> Touches {
     Touches::nothing().writes(Thing::Path(format!("{home}/.gemrc")))
 }
 
-/// Whether a version is what `>= 1.0` asks for.
+/// Whether a version meets a requirement such as `>= 1.0`.
 fn meets(version: &str, request: &str) -> bool {
     let end = request.find(|sign: char| !"<>=!~".contains(sign)).unwrap_or(request.len());
     let (operator, request) = (&request[..end], request[end..].trim());

@@ -10,10 +10,10 @@ use super::super::file::expand;
 use crate::machine::{Command, Probe, bytes};
 use crate::text::words;
 
-/// What a remote repository wants to see. Empty: whatever the user's own settings give.
+/// The credentials for a remote repository. If empty, the user's own settings apply.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct RemoteAccess {
-    /// Tried one after the other, as Salt does: some servers take a key that then may not read the repository.
+    /// Tried one after the other, as in Salt: some servers accept a key that then may not read the repository.
     pub identities: Vec<RemoteIdentity>,
     pub login: Option<RemoteLogin>,
 }
@@ -22,11 +22,11 @@ pub struct RemoteAccess {
 pub enum RemoteIdentity {
     /// A file of this machine.
     File(String),
-    /// A key of the controller's tree. It is on the machine only while git runs.
+    /// A key from the controller's tree. It is on the machine only while git runs.
     Key(#[serde(with = "bytes")] Arc<[u8]>),
 }
 
-/// A name and a password for one server, so that no other one that it leads to gets them.
+/// A name and a password for one server, so that a redirect to another one doesn't get them.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RemoteLogin {
     server: String,
@@ -34,11 +34,11 @@ pub struct RemoteLogin {
     password: Option<String>,
 }
 
-/// Prints what git asks for; the values are in the environment, never in an argument.
+/// Prints the credentials that git requests; the values are in the environment, never in an argument.
 const HELPER: &str = "!f() { test \"$1\" = get || exit 0; printf 'username=%s\\n' \"$ROCKSALT_GIT_USER\"; \
                       test -z \"${ROCKSALT_GIT_PASSWORD+x}\" || printf 'password=%s\\n' \"$ROCKSALT_GIT_PASSWORD\"; }; f";
 
-/// Keeps the key of standard input in a file of its own while the command runs.
+/// Stores the key from standard input in a temporary file while the command runs.
 const WITH_KEY: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export TMPDIR; key=$(mktemp) || exit 1; trap 'rm -f \"$key\"' EXIT; trap 'exit 1' HUP INT TERM; \
                         cat > \"$key\"; GIT_SSH_COMMAND=\"ssh -i '$key' $ROCKSALT_SSH_OPTIONS\"; \
                         export GIT_SSH_COMMAND; unset ROCKSALT_SSH_OPTIONS; \"$@\" </dev/null";
@@ -47,7 +47,7 @@ const WITH_KEY: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export T
 const SSH_OPTIONS: &str = "-oIdentitiesOnly=yes -oBatchMode=yes -oPasswordAuthentication=no";
 
 impl RemoteAccess {
-    /// The address without its password, and the access; in Salt's words if they don't fit.
+    /// The URL without its password, and the access; Salt's text if the arguments are inconsistent.
     pub fn new(
         machine: &dyn Probe,
         url: &str,
@@ -73,12 +73,12 @@ impl RemoteAccess {
         Ok((plain, RemoteAccess { identities: identities(machine, identity, saltenv)?, login }))
     }
 
-    /// Makes git use it.
+    /// The git command with these credentials.
     pub fn command(&self, words: &[String], identity: Option<&RemoteIdentity>) -> Command {
         let mut argv = vec!["git".to_owned()];
         let mut command = Command::default();
         if let Some(login) = &self.login {
-            // Helpers that the user has would store what they see.
+            // Helpers of the user would store the credentials.
             argv.extend(["-c".into(), "credential.helper=".into()]);
             argv.extend(["-c".into(), format!("credential.{}.helper={HELPER}", login.server)]);
             command.env.push(("ROCKSALT_GIT_USER".into(), Some(login.user.clone())));
@@ -102,7 +102,7 @@ impl RemoteAccess {
         command
     }
 
-    /// A text without the secrets that it may repeat.
+    /// Removes secrets from a text that may repeat them.
     pub fn redact(&self, text: &str) -> String {
         let text = redacted(text);
         match self.login.as_ref().and_then(|login| login.password.as_ref()) {
@@ -137,7 +137,7 @@ fn identities(machine: &dyn Probe, identity: &Value, saltenv: &str) -> Result<Ve
     paths.iter().map(one).collect()
 }
 
-/// An address without a password that it carries, and the login that it is.
+/// A URL without its password, and the login from it.
 pub fn without_login(url: &str) -> (String, Option<RemoteLogin>) {
     let own = || (url.to_owned(), None);
     let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")) else {
@@ -157,7 +157,7 @@ fn server(url: &str) -> String {
     format!("{scheme}://{}", host.rsplit_once('@').map_or(host, |(_, host)| host))
 }
 
-/// With `%40` and the like read.
+/// Percent-decodes a text.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -177,7 +177,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A text without what stands before the `@` of addresses in it.
+/// Removes the user information before the `@` of URLs in a text.
 pub fn redacted(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

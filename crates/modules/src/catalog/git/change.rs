@@ -9,7 +9,7 @@ use super::{Function, sound};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// `git init` with its options, without the directory.
+/// The options of `git init`, without the directory.
 pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, shared: &Value) -> Vec<String> {
     let mut words = vec!["init".to_owned()];
     if bare {
@@ -19,7 +19,7 @@ pub fn init_words(bare: bool, template: Option<&str>, separate: Option<&str>, sh
     words.extend(separate.map(|path| format!("--separate-git-dir={path}")));
     match shared {
         Value::Null => {}
-        // YAML reads an octal number in its own way; Salt puts the digits back.
+        // YAML parses an octal number as an integer; Salt restores the digits.
         Value::Int(number) => words.push(format!("--shared=0{number}")),
         Value::Bool(shared) => words.push(format!("--shared={shared}")),
         other => words.push(format!("--shared={other}")),

@@ -1,4 +1,4 @@
-//! `git.cloned`: a repository that is cloned once.
+//! `git.cloned`: clones a repository once.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

@@ -9,7 +9,7 @@ use super::{read, sound};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Whose settings are meant.
+/// Selects the configuration: of a repository, a user or the system.
 pub struct ConfigScope<'a> {
     pub repository: Option<&'a str>,
     pub global: bool,
@@ -91,7 +91,7 @@ impl ConfigScope<'_> {
     }
 }
 
-/// One value, or several: a list, or a comma-separated text.
+/// One value or several: a list, or a comma-separated text.
 pub fn values(value: Option<&str>, multivar: &Value) -> Option<Vec<String>> {
     match (value, multivar) {
         (Some(value), _) => Some(vec![value.to_owned()]),

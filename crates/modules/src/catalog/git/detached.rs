@@ -1,4 +1,4 @@
-//! `git.detached`: a repository that has one commit checked out and no branch.
+//! `git.detached`: a repository with one commit checked out, and no branch.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -68,12 +68,12 @@ pub struct DetachPlan {
     url: String,
     access: RemoteAccess,
     is_hash: bool,
-    /// The address that the remote repository has now; `None`: not there.
+    /// The current URL of the remote repository; `None` if it isn't configured.
     known_url: Option<String>,
     clone: Option<bool>,
     fetch: bool,
     old: Option<String>,
-    /// What will be checked out, as far as the remote repository tells.
+    /// The commit to check out, if the remote repository reveals it.
     new: Option<String>,
 }
 
@@ -179,7 +179,7 @@ impl Detached {
         Ok(Ok(plan))
     }
 
-    /// Where the name is in the remote repository, to tell what would be checked out.
+    /// The commit of the name in the remote repository, to report what would be checked out.
     fn remote_commit(&self, machine: &dyn Probe, plan: &DetachPlan) -> Option<String> {
         if plan.is_hash {
             return Some(plan.rev.clone());
@@ -219,12 +219,12 @@ impl Detached {
             dry = dry.change("forced clone", true);
         }
         if stays {
-            // Nothing of it counts as a change, as in Salt.
+            // As in Salt, this doesn't count as a change.
             return Verdict { result: Some(true), ..dry };
         }
         match &plan.new {
             Some(new) => dry.change("HEAD", change(plan.old.as_deref(), new.as_str())),
-            // Whether there is such a revision shows once it is fetched.
+            // Whether the revision exists is only known after fetching.
             None => dry,
         }
     }

@@ -1,4 +1,4 @@
-//! Functions that look at a repository.
+//! Functions that read a repository.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -9,7 +9,7 @@ use super::{Function, look, read, sound};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// The error, unless it is ignored.
+/// The result, or the error unless errors are ignored.
 pub fn forgiven(done: Result<String, Fault>, ignore: bool) -> Result<String> {
     match done {
         Err(_) if ignore => Ok(String::new()),

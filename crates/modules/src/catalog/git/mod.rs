@@ -72,13 +72,13 @@ pub const STATES: &[StateEntry] = &[
     state::<present::Present>(),
 ];
 
-/// What was done, as one text: Salt puts a full stop only behind several.
+/// Joins comments to one text; as in Salt, a full stop only follows several.
 fn comments(comments: &[String]) -> String {
     let text = comments.join(". ");
     if comments.len() > 1 { text + "." } else { text }
 }
 
-/// Looking at directories.
+/// Tests of directories.
 mod look {
     use std::path::Path;
 
@@ -97,7 +97,7 @@ mod look {
         kind(machine, path) == Some(FileKind::Directory)
     }
 
-    /// A further working tree of a repository: its `.git` is a file that says where that is.
+    /// Whether this is an additional working tree: its `.git` is a file that contains the path of the repository.
     pub fn is_worktree(machine: &dyn Probe, path: &str, user: Option<&str>) -> bool {
         if !is_directory(machine, path) {
             return false;

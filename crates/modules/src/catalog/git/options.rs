@@ -1,4 +1,4 @@
-//! What most `git` functions take.
+//! Arguments that most `git` functions share.
 
 use rocksalt_core::Value;
 use rocksalt_macros::arguments;
@@ -10,7 +10,7 @@ use crate::machine::System;
 use crate::text::words;
 use crate::{Error, Result};
 
-/// Options for git as users give them: a list, or one text that is split into words.
+/// Parses options for git: a list, or one text that is split into words.
 pub fn options(opts: &Value) -> Result<Vec<String>> {
     let mut words = match opts {
         Value::Null => Vec::new(),
@@ -24,7 +24,7 @@ pub fn options(opts: &Value) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// The whole command line: git's own options, a command, its options, and what comes behind.
+/// The whole command line: git's global options, a command, its options, and the rest.
 pub fn line(git_opts: &Value, command: &[&str], opts: &Value, rest: &[&str]) -> Result<Vec<String>> {
     let mut line = options(git_opts)?;
     line.extend(command.iter().map(|word| (*word).to_owned()));
@@ -50,7 +50,7 @@ pub struct RunAs {
 }
 
 impl RunAs {
-    /// Git in a repository that it only looks at.
+    /// git in a repository that is only read.
     pub fn git<'a>(&self, machine: &'a dyn System, cwd: &str) -> Git<'a> {
         let user = self.user.as_deref();
         Git::looking(machine, sound::directory(machine, cwd, user), user)
@@ -69,7 +69,7 @@ pub struct CommandOptions {
 }
 
 impl CommandOptions {
-    /// Git in a repository that it may change.
+    /// git in a repository that may be changed.
     pub fn git<'a>(&self, machine: &'a dyn System, cwd: &str) -> Git<'a> {
         let user = self.run_as.user.as_deref();
         Git::acting(machine, sound::directory(machine, cwd, user), user)
@@ -110,7 +110,7 @@ pub struct AccessOptions {
 }
 
 impl AccessOptions {
-    /// Git with access to a remote repository, and the address of that without a password.
+    /// git with access to a remote repository, and that repository's URL without a password.
     pub fn git<'a>(&self, machine: &'a dyn System, cwd: Option<&str>, url: &str) -> Result<(Git<'a>, String)> {
         let user = self.user.as_deref();
         let login = (self.https_user.as_deref(), self.https_pass.as_deref());

@@ -2,7 +2,7 @@
 
 use rocksalt_core::{Map, Value};
 
-/// Names of refs and their commits, in git's order: `ls-remote`.
+/// Parses `ls-remote`: names of refs and their commits, in git's order.
 pub fn refs(text: &str) -> Vec<(String, String)> {
     let pair = |line: &str| {
         let (commit, name) = line.split_once(char::is_whitespace)?;
@@ -11,11 +11,11 @@ pub fn refs(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(pair).collect()
 }
 
-/// A remote repository's name, what is done with it (`fetch`, `push`), and its address: `remote --verbose`.
+/// Parses `remote --verbose`: a remote's name, the operation (`fetch`, `push`), and its URL.
 pub fn remotes(text: &str) -> Vec<(String, String, String)> {
     let one = |line: &str| {
         let (name, rest) = line.split_once(char::is_whitespace)?;
-        // A partial clone says its filter at the end.
+        // A partial clone prints its filter at the end.
         let rest = rest.trim().strip_suffix(']').and_then(|rest| rest.rsplit_once(" [")).map_or(rest, |(rest, _)| rest);
         let (url, action) = rest.trim().rsplit_once(char::is_whitespace)?;
         let action = action.trim_matches(['(', ')']).to_lowercase();
@@ -24,14 +24,14 @@ pub fn remotes(text: &str) -> Vec<(String, String, String)> {
     text.lines().filter_map(one).collect()
 }
 
-/// Files by what happened to them: `status -z --porcelain`.
+/// Parses `status -z --porcelain`: files by their change.
 pub fn status(text: &str) -> Map {
     let mut found = Map::new();
     let mut entries = text.split('\0');
     while let Some(entry) = entries.next() {
         let Some((state, name)) = entry.trim_start().split_once(' ') else { continue };
         if state.starts_with(['R', 'C']) {
-            // The old name is an entry of its own.
+            // The old name is a separate entry.
             entries.next();
         }
         let state = match state {
@@ -46,7 +46,7 @@ pub fn status(text: &str) -> Map {
     found
 }
 
-/// What a fetch brought.
+/// Parses the output of a fetch.
 pub fn fetched(text: &str) -> Map {
     let mut found = Map::new();
     let mut updated = Map::new();
@@ -73,7 +73,7 @@ pub fn fetched(text: &str) -> Map {
     found
 }
 
-/// Keys and their values: `config --null --get-regexp`.
+/// Parses `config --null --get-regexp`: keys and their values.
 pub fn settings(text: &str) -> Map {
     let mut found = Map::new();
     for entry in text.split('\0').filter(|entry| !entry.is_empty()) {

@@ -184,7 +184,7 @@ impl Function for Submodule {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        // Submodules may be anywhere; a password is only for whom it is meant.
+        // No credentials: submodules may be on other servers.
         let (git, _) = self.access.git(machine, self.cwd.as_deref(), "")?;
         let command = ["submodule", sound::name("command", &self.command)?];
         forgiven(git.output(&self.access.line(&command, &[])?), self.access.ignore_retcode)

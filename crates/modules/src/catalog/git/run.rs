@@ -20,16 +20,16 @@ enum On<'a> {
     System(&'a dyn System),
 }
 
-/// git said no.
+/// git failed.
 #[derive(Debug)]
 pub struct Fault {
     command: String,
-    /// All that it said.
+    /// The whole output of git.
     pub said: String,
 }
 
 impl<'a> Git<'a> {
-    /// For commands that only look.
+    /// For commands that only read.
     pub fn looking(machine: &'a dyn Probe, cwd: impl Into<PathBuf>, user: Option<&str>) -> Git<'a> {
         Git { on: On::Probe(machine), cwd: cwd.into(), user: user.map(str::to_owned), access: RemoteAccess::default() }
     }
@@ -48,17 +48,17 @@ impl<'a> Git<'a> {
         Git { on: self.on, cwd: cwd.into(), user: self.user.clone(), access: self.access.clone() }
     }
 
-    /// What it prints, without white space at the end.
+    /// The standard output, without white space at the end.
     pub fn output<S: AsRef<str>>(&self, words: &[S]) -> Result<String, Fault> {
         self.text(words, false)
     }
 
-    /// What it prints and complains, in that order.
+    /// Standard output and standard error, in that order.
     pub fn merged<S: AsRef<str>>(&self, words: &[S]) -> Result<String, Fault> {
         self.text(words, true)
     }
 
-    /// The output and the exit code, whatever that is.
+    /// The output and the exit code, whatever the code.
     pub fn end<S: AsRef<str>>(&self, words: &[S]) -> Result<Output, Error> {
         let words: Vec<String> = words.iter().map(|word| word.as_ref().to_owned()).collect();
         self.run(&words, self.access.identities.first(), false)
@@ -96,7 +96,7 @@ impl<'a> Git<'a> {
 
     fn run(&self, words: &[String], identity: Option<&RemoteIdentity>, merge: bool) -> Result<Output, Error> {
         let mut command = self.access.command(words, identity);
-        // Messages are read, and there is nobody to answer a question.
+        // The messages are parsed, and nobody can answer a prompt.
         for (name, value) in [("LC_ALL", "C"), ("LANGUAGE", "C"), ("GIT_TERMINAL_PROMPT", "0")] {
             command.env.push((name.into(), Some(value.into())));
         }
@@ -110,7 +110,7 @@ impl<'a> Git<'a> {
         command.user = self.user.clone().filter(|name| !is_own(name));
         match self.on {
             On::Probe(machine) => {
-                // Not even the index is refreshed.
+                // Prevents even refreshing the index.
                 command.env.push(("GIT_OPTIONAL_LOCKS".into(), Some("0".into())));
                 machine.query(&command)
             }
@@ -136,7 +136,7 @@ impl std::fmt::Display for Fault {
 }
 
 impl Fault {
-    /// What states show: git's own words.
+    /// The reason for states: git's own message.
     pub fn reason(&self) -> String {
         if self.said.is_empty() { self.to_string() } else { self.said.clone() }
     }

@@ -204,7 +204,7 @@ fn shown((key, values): (&Value, &Value)) -> String {
     format!("{key} ({})", values.join(", "))
 }
 
-/// The repository's own file, or that of whoever runs git.
+/// The repository's configuration file, or that of git's user.
 fn touches(repository: Option<&str>, user: Option<&str>) -> Touches {
     let user = user.unwrap_or("root");
     let home = if user == "root" { "/root".to_owned() } else { format!("/home/{user}") };

@@ -1,4 +1,4 @@
-//! Which addresses and names git may be given: none that it would take for an option or a program.
+//! Checks URLs and names for git: none may be taken for an option or run a program.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use super::super::file::expand;
 use crate::machine::{Probe, accounts};
 use crate::{Error, Result};
 
-/// An address of a repository. `ext::` and its like run programs; nobody may name them.
+/// Checks the URL of a repository. `ext::` and similar transports run programs, so they are refused.
 pub fn url(text: &str) -> Result<&str> {
     let transport = text.split_once("::").is_some_and(|(scheme, _)| scheme.chars().all(char::is_alphanumeric));
     if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n', '\r']) || transport {
         return Err(Error::arguments(format!("'{}' is no address of a repository", text.escape_debug()))
             .hint("known are https://, http://, ssh://, git://, file://, user@host:path and paths"));
     }
-    // A host that begins with a dash would become an option of ssh.
+    // ssh would take a host that begins with a dash for an option.
     let host = text.split_once("://").map_or(text, |(_, rest)| rest);
     let host = host.split(['/', ':']).next().unwrap_or_default();
     if host.rsplit('@').next().is_some_and(|host| host.starts_with('-')) || host.starts_with('-') {
@@ -22,7 +22,7 @@ pub fn url(text: &str) -> Result<&str> {
     Ok(text)
 }
 
-/// A branch, tag, commit, remote or the like; `what` names the argument.
+/// Checks the name of a branch, tag, commit, remote or similar; `what` is the argument's name.
 pub fn name<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     match text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
         true => Err(Error::arguments(format!("{what}: '{}' is no name that git could take", text.escape_debug()))),
@@ -30,7 +30,7 @@ pub fn name<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     }
 }
 
-/// A directory as Salt's functions take it: below the user's home if it is relative.
+/// A directory as in Salt's functions: a relative one is below the user's home.
 pub fn directory(machine: &dyn Probe, cwd: &str, user: Option<&str>) -> PathBuf {
     let path = expand(machine, cwd);
     if path.is_absolute() {

@@ -41,7 +41,7 @@ impl Function for FilterBy {
     }
 }
 
-/// The entry of a table for a value, over the base and below what is merged.
+/// The entry of a table for a value, with `base` below it and `merge` above it.
 pub fn filter_by(table: Map, wanted: &Value, merge: Value, default: &Value, base: &Value) -> Result<Value> {
     let single = std::slice::from_ref(wanted);
     let fitting = wanted.as_list().unwrap_or(single).iter().find_map(|wanted| {
@@ -63,7 +63,7 @@ pub fn filter_by(table: Map, wanted: &Value, merge: Value, default: &Value, base
     merged(found, merge)
 }
 
-/// An entry of a table with a map over it, as all look-ups of Salt do it.
+/// An entry of a table with a map merged over it, as in all of Salt's look-ups.
 fn merged(found: Value, merge: Value) -> Result<Value> {
     match (found, merge) {
         (found, merge) if !merge.truth() => Ok(found),
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Table, grain, merge, default, base; and what Salt 3008.3 gives.
+    /// Table, grain, merge, default, base, and the result of Salt 3008.3.
     #[test]
     fn tables_are_filtered_as_in_salt() {
         let cases = [

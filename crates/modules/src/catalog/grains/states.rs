@@ -1,4 +1,4 @@
-//! `grains`'s states: grains that are set in the target's grains file.
+//! `grains`'s states: grains in the target's grains file.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -333,12 +333,12 @@ impl State for ListAbsent {
     }
 }
 
-/// A path with colons, whatever somebody separates its parts with.
+/// Converts a path with any delimiter to one with colons.
 fn plain(name: &str, delimiter: &str) -> String {
     if delimiter.is_empty() { name.to_owned() } else { name.replace(delimiter, ":") }
 }
 
-/// Whatever reads grains reads this.
+/// Every step that reads grains reads this.
 fn touches() -> Touches {
     Touches::everything()
 }

@@ -10,7 +10,7 @@ use crate::catalog::Function;
 use crate::grains::own;
 use crate::machine::{Probe, System};
 
-/// Writes values down; a null of a destructive call removes its key.
+/// Writes values to the file; with `destructive`, null removes a key.
 fn write(machine: &dyn System, grains: &Map, destructive: bool) -> Result<()> {
     own::change(machine, |file| {
         for (key, value) in grains.iter() {
@@ -78,7 +78,7 @@ impl Function for Setvals {
     }
 }
 
-/// Puts a changed list back where it was, and writes down the grain it is in.
+/// Puts a changed value back at its path, and writes the grain that contains it.
 pub fn put_back(machine: &dyn System, key: &str, value: Value, delimiter: &str) -> Result<Value> {
     let (key, value) = whole(machine, key, value, delimiter);
     let grains: Map = [(key.into(), value)].into_iter().collect();
@@ -86,7 +86,7 @@ pub fn put_back(machine: &dyn System, key: &str, value: Value, delimiter: &str) 
     Ok(Value::Map(grains))
 }
 
-/// The grain that a changed value lies in, and all of it.
+/// The grain that contains a changed value, with its whole content.
 pub fn whole<'a>(machine: &dyn Probe, mut key: &'a str, mut value: Value, delimiter: &str) -> (&'a str, Value) {
     while let Some((above, rest)) = key.rsplit_once(delimiter).filter(|_| !delimiter.is_empty()) {
         let mut whole = lookup(machine, above, delimiter).unwrap_or_else(|| Value::Map(Map::new()));
@@ -173,7 +173,7 @@ impl Function for Remove {
     }
 }
 
-/// What came of a careful change.
+/// The result of a cautious change.
 #[derive(Serialize)]
 pub struct GrainChange {
     comment: String,
@@ -236,7 +236,7 @@ impl Set {
         existing.as_ref() == Some(&self.val) && !(self.val.is_null() && self.destructive)
     }
 
-    /// What is written down; or why it can't be.
+    /// The values to write, or why they can't be written.
     pub fn foreseen(&self, machine: &dyn Probe) -> Result<Map, String> {
         let Set { key, val, force, destructive, delimiter } = self;
         let existing = lookup(machine, key, delimiter);
@@ -265,7 +265,7 @@ impl Set {
     }
 }
 
-/// Sets one key in what is above it; false if that is something else.
+/// Sets one key in the map above it; false if that is not a map.
 fn set_below(whole: &mut Value, key: &str, value: Value, force: bool, destructive: bool) -> bool {
     let single = |value: Value| Value::Map([(key.into(), value)].into_iter().collect());
     match whole {
@@ -344,7 +344,7 @@ mod tests {
     use crate::grains::look;
     use crate::machine::Fake;
 
-    /// A call on `{roles: [web], a: {b: 1}, s: x}`, its answer, and the file afterwards.
+    /// A call on `{roles: [web], a: {b: 1}, s: x}`, its result, and the file afterwards.
     #[test]
     fn changes_are_written_down() {
         let cases = [

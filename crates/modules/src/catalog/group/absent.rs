@@ -1,4 +1,4 @@
-//! `group.absent`: makes sure that there is no such group.
+//! `group.absent`: a group doesn't exist.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

@@ -1,4 +1,4 @@
-//! The functions on groups.
+//! The functions of `group`.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

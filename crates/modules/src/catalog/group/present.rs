@@ -1,4 +1,4 @@
-//! `group.present`: makes sure that there is a group, with its number and members.
+//! `group.present`: a group exists, with the requested id and members.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -50,14 +50,14 @@ pub enum GroupPlan {
     Change(GroupDifference),
 }
 
-/// What is to be changed.
+/// The changes to make.
 #[derive(Default, Serialize, Deserialize)]
 pub struct GroupDifference {
     gid: Option<u32>,
     members: Option<Vec<String>>,
     addusers: Vec<String>,
     delusers: Vec<String>,
-    /// `delusers` are all members, which Salt shows as a set.
+    /// `delusers` contains all members, which Salt prints as a set.
     all: bool,
 }
 
@@ -67,7 +67,7 @@ impl State for Present {
         tool::refuse(&[("local", &self.local)])?;
         self.users().try_for_each(|name| check_name("user", name))?;
         if self.members.is_some() && (self.addusers.is_some() || self.delusers.is_some()) {
-            // Salt calls it neither good nor bad; it is bad.
+            // Salt returns neither success nor failure here; this is a failure.
             return Ok(Decision::Settled(Verdict::bad(
                 "Error: Conflicting options \"members\" with \"addusers\" and/or \"delusers\" can not be used together. ",
             )));
@@ -139,12 +139,12 @@ impl Present {
         self.addusers.iter().chain(&self.delusers).chain(&self.members).flatten()
     }
 
-    /// Those that a new group has.
+    /// The members of a new group.
     fn new_members(&self) -> impl Iterator<Item = &String> {
         self.members.iter().chain(&self.addusers).flatten()
     }
 
-    /// The requested number, if there is one; `None` if it is none.
+    /// The requested id, if any; the inner `None` if it is invalid.
     fn number(&self) -> Option<Option<u32>> {
         if !self.gid.truth() {
             return Some(None);
@@ -214,7 +214,7 @@ impl GroupDifference {
         shown
     }
 
-    /// Does what can be done; what went wrong is told.
+    /// Carries out all changes that it can, and reports the failures.
     fn carry_out(&self, machine: &dyn System, name: &str, non_unique: bool) -> Vec<String> {
         let mut done = Vec::new();
         done.extend(self.gid.map(|gid| tools::change_gid(machine, name, gid, non_unique)));
@@ -230,7 +230,7 @@ fn set_to_be_changed(shown: &Map) -> String {
     std::iter::once("The following group attributes are set to be changed:\n".to_owned()).chain(lines).collect()
 }
 
-/// All that Salt says of it.
+/// Salt's message for a success.
 fn applied() -> Map {
     Map::from_iter([("Final".into(), "All changes applied successfully".into())])
 }

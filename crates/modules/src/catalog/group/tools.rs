@@ -1,4 +1,4 @@
-//! What is done to groups, by the shadow tools or, where those are missing, by busybox's.
+//! Changes groups with the shadow tools, or with busybox's if those are missing.
 
 use rocksalt_core::Map;
 

@@ -1,4 +1,4 @@
-//! The text of a hosts file, and the ways in which it is changed.
+//! The text of a hosts file, and edits of it.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ impl HostsFile {
         Ok((path, HostsFile::new(String::from_utf8_lossy(&content).into_owned())))
     }
 
-    /// Lines of one address count as one, as Salt has it.
+    /// As in Salt, several lines with one address count as one.
     fn new(text: String) -> HostsFile {
         let mut lines = Vec::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -71,7 +71,8 @@ impl HostsFile {
         self.write();
     }
 
-    /// Gives an address these names in one line, without a remark; no names: no line. Other lines stay as they are.
+    /// Sets the names of an address in one line, without a comment; without names it removes the line. Other lines
+    /// stay.
     pub fn set(&mut self, ip: &str, names: &str) {
         let mut new = Some(if names.trim().is_empty() { String::new() } else { format!("{ip}\t\t{names}\n") });
         let mut text = self.each(|line, host| match host.ip == ip {
@@ -87,7 +88,7 @@ impl HostsFile {
         *self = HostsFile::new(text);
     }
 
-    /// Takes a name from the lines of an address. Other lines stay as they are.
+    /// Removes a name from the lines of an address. Other lines stay.
     pub fn remove(&mut self, ip: &str, name: &str) {
         let text = self.each(|line, host| {
             if host.ip != ip {
@@ -104,7 +105,7 @@ impl HostsFile {
         *self = HostsFile::new(text);
     }
 
-    /// The text with each line that names a host made anew.
+    /// The text with each line of a host rewritten.
     fn each(&self, mut new: impl FnMut(&str, &HostEntry) -> String) -> String {
         let line = |line: &str| match HostEntry::read(line.trim()) {
             Some(host) => new(line, &host),
@@ -113,13 +114,13 @@ impl HostsFile {
         self.text.split_inclusive('\n').map(line).collect()
     }
 
-    /// The whole text anew, one line an address, as Salt does it when it adds something.
+    /// Rewrites the whole text with one line per address, as Salt does when it adds something.
     fn write(&mut self) {
         self.text.clear();
         for line in &self.lines {
             self.text += &match line {
                 HostsLine::Remark(line) => format!("{line}\n"),
-                // An address without names means nothing.
+                // An address without names is dropped.
                 HostsLine::Host(host) if host.names.is_empty() => String::new(),
                 HostsLine::Host(HostEntry { ip, names, comment: None }) => format!("{ip}\t\t{}\n", names.join(" ")),
                 HostsLine::Host(HostEntry { ip, names, comment: Some(comment) }) => {
@@ -135,7 +136,7 @@ impl HostsFile {
 }
 
 impl HostEntry {
-    /// `None` for what is no host: a remark, or nothing.
+    /// Parses a line; `None` for a comment or an empty line.
     fn read(line: &str) -> Option<HostEntry> {
         let (line, comment) = line.split_once('#').map_or((line, None), |(line, comment)| (line, Some(comment)));
         let mut words = line.split_whitespace().map(str::to_owned);
@@ -145,7 +146,7 @@ impl HostEntry {
     }
 }
 
-/// Changes the host of an address, which is made where needed.
+/// Changes the entry of an address, and creates it if needed.
 fn change(lines: &mut Vec<HostsLine>, ip: &str, change: impl FnOnce(&mut HostEntry)) {
     let known = lines.iter_mut().find_map(|line| match line {
         HostsLine::Host(host) if host.ip == ip => Some(host),

@@ -1,4 +1,4 @@
-//! `host`: names in the hosts file (`hosts.file` of the configuration, else `/etc/hosts`).
+//! `host`: names in the hosts file (`hosts.file` of the configuration, otherwise `/etc/hosts`).
 
 mod lines;
 
@@ -149,7 +149,7 @@ impl State for Absent {
         if !changed {
             return Ok(Decision::Settled(Verdict::good(done.join("\n"))));
         }
-        // Salt's dry run forgets what it would do if one of several addresses is right already.
+        // Salt's dry run drops its changes if one of several addresses is correct already.
         let would = Verdict { result: absent.then_some(true), ..Verdict::good(would.join("\n")) };
         let done = Verdict::good(done.join("\n")).change("host", name.as_str());
         Ok(Decision::Change(hosts.plan(path, done), would))

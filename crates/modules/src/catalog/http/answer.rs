@@ -1,29 +1,29 @@
-//! [`HttpResponse`]: what a web server said, in the form that Salt gives.
+//! [`HttpResponse`]: the response of a web server, in Salt's form.
 
 use rocksalt_core::{Map, Value, json, yaml};
 
 #[derive(Default)]
 pub struct HttpResponse {
-    /// 0: there was none.
+    /// The status; 0 if there was no response.
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Why it doesn't count.
+    /// Why the response counts as a failure.
     pub error: Option<String>,
 }
 
-/// What of an answer is wanted.
+/// The requested parts of a response.
 pub struct ResponseParts<'a> {
     pub status: bool,
     pub headers: bool,
     pub text: bool,
-    /// As what it is read.
+    /// The format to decode the body from.
     pub decode: Option<&'a str>,
 }
 
 impl HttpResponse {
     pub fn new(status: u16, head: &str, body: Vec<u8>, raise: bool) -> HttpResponse {
-        // Of several, after being sent elsewhere, the last one counts.
+        // Of several heads after redirects, the last one counts.
         let start = head.rfind("HTTP/").unwrap_or(0);
         let mut lines = head[start..].lines();
         let reason = lines.next().unwrap_or_default().splitn(3, ' ').nth(2).unwrap_or_default().trim().to_owned();
@@ -38,7 +38,7 @@ impl HttpResponse {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// As `http.query` gives it.
+    /// The response in the form of `http.query`.
     pub fn shown(&self, show: &ResponseParts<'_>) -> Map {
         let mut shown = Map::new();
         if let Some(error) = &self.error {
@@ -92,7 +92,7 @@ impl HttpResponse {
     }
 }
 
-/// For servers that only give a number, as those of HTTP/2 do.
+/// The reason phrase for servers that send only a number, as HTTP/2 servers do.
 fn phrase(status: u16) -> &'static str {
     match status {
         400 => "Bad Request",

@@ -106,7 +106,7 @@ impl Function for WaitForSuccessfulQuery {
     }
 }
 
-/// Repeats the request until a response is good or the time is over; returns the last one.
+/// Repeats the request until a response is good or the time limit is reached. Returns the last response.
 pub fn wait(
     machine: &dyn Probe,
     request: &HttpRequest,
@@ -120,7 +120,7 @@ pub fn wait(
         if good(&answer) || machine.now() - start >= seconds.unwrap_or(300.0) {
             return Ok(answer);
         }
-        // Salt asks again at once, over and over.
+        // Salt repeats at once without a pause.
         machine.sleep(interval.unwrap_or(1.0).max(0.1))?;
     }
 }

@@ -1,4 +1,4 @@
-//! `http`: asks a web server from the target, with its own curl or wget.
+//! `http`: requests to web servers, with the target's own curl or wget.
 
 mod answer;
 mod functions;

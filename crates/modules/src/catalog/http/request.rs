@@ -1,4 +1,4 @@
-//! [`HttpRequest`]: what is asked, and how curl or wget is told.
+//! [`HttpRequest`]: a request, and how curl or wget sends it.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::arguments;
@@ -105,7 +105,7 @@ pub struct HttpRequest {
     pub agent: Option<String>,
     pub timeout: Option<f64>,
     pub raise: bool,
-    /// As what the answer is read.
+    /// The format to decode the response from.
     pub decode: Option<String>,
 }
 
@@ -163,7 +163,7 @@ impl HttpRequest {
         self.headers.extend(list.iter().filter_map(pair));
     }
 
-    /// Asks. Whatever the server says is an answer; that there is none is one too.
+    /// Sends the request. Any response counts as a result, and so does a missing one.
     pub fn send(&self, machine: &dyn Probe) -> Result<HttpResponse> {
         let curl = Command { stdin: Some(self.settings().into_bytes()), ..Command::new(["curl", "--config", "-"]) };
         match machine.query(&curl) {
@@ -186,7 +186,8 @@ impl HttpRequest {
         }
     }
 
-    /// All that curl is told. It reads this from its standard input: nothing of it is in the list of processes.
+    /// curl's whole configuration, which it reads from standard input: nothing of it is visible in the list of
+    /// processes.
     fn settings(&self) -> String {
         let mut lines = vec!["silent".to_owned(), "show-error".into(), "location".into(), "include".into()];
         let mut set = |name: &str, value: &str| lines.push(format!("{name} = \"{}\"", escaped(value)));
@@ -267,7 +268,7 @@ impl HttpRequest {
             && !self.shown().contains("<redacted>")
     }
 
-    /// The address as it may be shown.
+    /// The URL in a form that may be shown.
     pub fn shown(&self) -> String {
         super::super::git::redacted(&self.url)
     }
@@ -281,12 +282,12 @@ impl HttpRequest {
     }
 }
 
-/// A program that isn't there can't be started.
+/// Whether the program doesn't exist.
 fn missing(error: &Error) -> bool {
     error.to_string().starts_with("could not start")
 }
 
-/// Within double quotes of curl's settings.
+/// Escapes a text for double quotes in curl's configuration.
 fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -302,7 +303,7 @@ fn escaped(text: &str) -> String {
     shown
 }
 
-/// Names and values as a form sends them.
+/// Encodes names and values as a form does.
 fn encoded(fields: &Map) -> String {
     let word = |text: String| {
         let mut shown = String::new();
@@ -319,7 +320,7 @@ fn encoded(fields: &Map) -> String {
     fields.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 
-/// A file of the target, rendered if there is a renderer.
+/// The content of a file of the target, rendered if there is a renderer.
 pub fn content(machine: &dyn Probe, path: &str, renderer: Option<&str>, variables: &Value) -> Result<Vec<u8>> {
     let path = super::super::file::absolute(machine, path)?;
     let content = machine.read(&path).map_err(|error| Error::io("read", &path, &error))?;

@@ -1,4 +1,4 @@
-//! `http`'s states: an answer that must be right before anything goes on.
+//! `http`'s states: they check a response.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
@@ -140,7 +140,7 @@ impl State for WaitForSuccessfulQuery {
 
 fn verdict(check: &ResponseCheck<'_>, request: &HttpRequest, answer: &HttpResponse) -> Result<Verdict> {
     let (good, mut comment) = check.judge(answer)?;
-    // Salt says nothing of why.
+    // Salt doesn't report the reason.
     if let Some(error) = answer.error.as_ref().filter(|_| !good && answer.status == 0) {
         comment += &format!(" {error}");
     }
@@ -153,7 +153,7 @@ fn verdict(check: &ResponseCheck<'_>, request: &HttpRequest, answer: &HttpRespon
     Ok(verdict)
 }
 
-/// What an answer must be like.
+/// The expectations of a response.
 struct ResponseCheck<'a> {
     text: &'a Value,
     text_kind: &'a str,
@@ -169,7 +169,7 @@ impl<'a> ResponseCheck<'a> {
         status_kind: &'a Option<String>,
     ) -> ResponseCheck<'a> {
         let text_kind = text_kind.as_deref().unwrap_or("string");
-        // A list says itself what it is.
+        // A list implies its type.
         let own = if status.as_list().is_some() { "list" } else { "string" };
         ResponseCheck { text, text_kind, status, status_kind: status_kind.as_deref().unwrap_or(own) }
     }
@@ -185,7 +185,7 @@ impl<'a> ResponseCheck<'a> {
             .then(|| format!("status_type: '{}' is neither string, list nor pcre", self.status_kind))
     }
 
-    /// Whether it is right, and Salt's words.
+    /// Whether the response meets them, and Salt's text.
     fn judge(&self, answer: &HttpResponse) -> Result<(bool, String)> {
         let mut comments = Vec::new();
         let mut good = true;

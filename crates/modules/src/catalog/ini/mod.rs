@@ -266,7 +266,7 @@ impl State for SectionsAbsent {
             ini.sections.retain(|(known, _)| known != name);
         }
         let would = dry(comment, &changes);
-        // Salt does not call it a change that an empty section goes.
+        // As in Salt, removing an empty section counts as no change.
         let changes = changes.into_iter().filter(|(_, section)| section.truth()).collect();
         Ok(finish(&self.name, old, ini.write(&self.separator, false), changes, would))
     }
@@ -298,7 +298,7 @@ fn texts<'a>(options: impl Iterator<Item = (&'a Value, &'a Value)>) -> Vec<(Stri
     options.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// Takes out what isn't requested.
+/// Removes options that aren't requested.
 fn removed(section: &mut OptionSection, wanted: &[(String, String)]) -> Vec<(String, String)> {
     let strange: Vec<String> = section.options().map(|(key, _)| key.to_owned()).collect();
     let strange = strange.into_iter().filter(|key| !wanted.iter().any(|(wanted, _)| wanted == key));
@@ -318,7 +318,7 @@ fn dry(comment: String, changes: &Map) -> Verdict {
     Verdict { result: changes.is_empty().then_some(true), ..Verdict::good(comment) }
 }
 
-/// The file is written as Salt writes it, even where only the space around separators differs.
+/// The file is written in Salt's form, even if only the space around separators differs.
 fn finish(name: &str, old: String, new: String, changes: Map, would: Verdict) -> Decision {
     let done = match changes.is_empty() {
         true => Verdict::good("No anomaly detected"),

@@ -1,6 +1,6 @@
-//! The text of an ini file, by Salt's rules; all of it pure.
+//! The text of an ini file, by Salt's rules; pure functions.
 
-/// Options and comments in their order, and the sections behind them.
+/// Options and comments in order, followed by the sections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ini {
     pub top: OptionSection,
@@ -13,7 +13,7 @@ pub struct OptionSection(Vec<IniEntry>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum IniEntry {
     Option(String, String),
-    /// A comment, or a line that says nothing.
+    /// A comment, or any other line that isn't an option.
     Remark(String),
 }
 
@@ -113,7 +113,7 @@ impl OptionSection {
         self.options().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
-    /// Sets an option; one that is commented out gets its place.
+    /// Sets an option; replaces one that is commented out.
     pub fn set(&mut self, key: &str, value: &str, separator: &str) {
         let entry = IniEntry::Option(key.to_owned(), value.to_owned());
         let is = |known: &IniEntry| matches!(known, IniEntry::Option(known, _) if known == key);

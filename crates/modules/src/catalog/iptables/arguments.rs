@@ -1,10 +1,10 @@
-//! The options that belong to a target, and so stand behind the jump.
+//! Options of the target, which follow the jump in a rule.
 
-/// In the order in which Salt writes them.
+/// In Salt's order.
 #[rustfmt::skip]
 pub const AFTER_JUMP: [&str; 120] = [
     "j", "jump",
-    // Those of iptables itself.
+    // Options of iptables itself.
     "add-set", "and-mark", "and-tos", "checksum-fill", "clamp-mss-to-pmtu", "clustermac", "ctevents", "ctmask",
     "del-set", "ecn-tcp-remove", "exist", "expevents", "gateway", "hash-init", "hashmode", "helper", "label",
     "local-node", "log-ip-options", "log-level", "log-prefix", "log-tcp-options", "log-tcp-sequence", "log-uid",
@@ -16,12 +16,12 @@ pub const AFTER_JUMP: [&str; 120] = [
     "to-ports", "to-source", "total-nodes", "tproxy-mark", "ttl-dec", "ttl-inc", "ttl-set", "type", "ulog-cprange",
     "ulog-nlgroup", "ulog-prefix", "ulog-qthreshold", "wscale", "xor-mark", "xor-tos", "zone", "zone-orig",
     "zone-reply",
-    // Those of its extensions.
+    // Options of its extensions.
     "dst-pfx", "hl-dec", "hl-inc", "hl-set", "hmark-dport-mask", "hmark-dst-prefix", "hmark-mod", "hmark-offset",
     "hmark-proto-mask", "hmark-rnd", "hmark-spi-mask", "hmark-sport-mask", "hmark-src-prefix", "hmark-tuple",
     "led-always-blink", "led-delay", "led-trigger-id", "queue-cpu-fanout", "src-pfx",
     "to-port",
-    // Those of xtables-addons.
+    // Options of xtables-addons.
     "addr", "and-mask", "delude", "honeypot", "or-mask", "prefix", "reset", "reuse", "set-mac", "shift", "static",
     "tarpit", "tname", "ttl",
 ];

@@ -151,7 +151,7 @@ impl State for SetPolicy {
         let Some(saving) = saving.filter(|_| verdict.result == Some(true)) else { return Ok(verdict) };
         let comment = saving.comment.clone();
         let verdict = saving.save(machine, &self.family, verdict)?;
-        // Salt doesn't say here where it wrote to.
+        // Salt doesn't report the file here.
         Ok(if verdict.result == Some(true) { Verdict { comment, ..verdict } } else { verdict })
     }
 

@@ -1,4 +1,4 @@
-//! `iptables`' functions that change something.
+//! `iptables`' functions that change rules or chains.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -10,7 +10,7 @@ use super::{program, saved};
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Runs the program; silence is success.
+/// Runs the program, which prints nothing on success.
 fn act(machine: &dyn System, family: &str, words: &[&str]) -> Result<()> {
     known_family(family)?;
     let program = program(machine, family)?;

@@ -1,4 +1,4 @@
-//! `iptables`' functions that only look.
+//! `iptables`' functions that only read.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -42,13 +42,12 @@ pub const STATES: &[StateEntry] = &[
     state::<chains::SetPolicy>(),
 ];
 
-/// The program for a family of addresses.
+/// The program for an address family.
 fn program(machine: &dyn Probe, family: &str) -> Result<String> {
     super::tool::find(machine, if family == "ipv6" { "ip6tables" } else { "iptables" })
 }
 
-/// The kernel's packet filter, which every tool for firewalls changes: connections that stood before may not get through
-/// any more.
+/// The kernel's packet filter, which all firewall tools change: existing connections may be blocked afterwards.
 pub(super) fn touches() -> Touches {
     Touches::nothing().writes(Thing::Path("/proc/net/netfilter".into())).writes(Thing::Network)
 }

@@ -1,4 +1,4 @@
-//! [`IptablesRule`]: what stands behind the chain, built from arguments as Salt builds it.
+//! [`IptablesRule`]: the part of a rule after the chain, built from arguments as Salt builds it.
 
 use rocksalt_core::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::arguments::AFTER_JUMP;
 use crate::text::words;
 use crate::{Error, Result};
 
-/// A rule as it is shown, and as the words that the program gets: no shell is in between.
+/// A rule as text, and as arguments of the program, which runs without a shell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IptablesRule {
     pub text: String,
@@ -14,18 +14,18 @@ pub struct IptablesRule {
 }
 
 impl IptablesRule {
-    /// A rule that somebody wrote as a text.
+    /// Parses a rule that a user wrote as text.
     pub fn parse(text: &str) -> Result<IptablesRule> {
         let words = words::split(text).map_err(|why| Error::arguments(format!("the rule '{text}': {why}")))?;
         Ok(IptablesRule { text: text.to_owned(), words })
     }
 
-    /// From the arguments of a state, without those that are not the rule's own.
+    /// Builds a rule from the arguments of a state, except for those that don't belong to the rule.
     pub fn build(arguments: &Map) -> Result<IptablesRule> {
         Builder { arguments: arguments.clone(), pieces: Vec::new() }.build()
     }
 
-    /// The whole command as Salt shows it.
+    /// The whole command in Salt's form.
     pub fn command(&self, program: &str, table: &str, verb: &str, chain: &str, position: &str) -> String {
         let dash = if "ACDIRLSFZNXPE".contains(verb) { "-" } else { "--" };
         let text = format!("{program} --wait -t {table} {dash}{verb} {chain} {position} {}", self.text);
@@ -33,7 +33,7 @@ impl IptablesRule {
     }
 }
 
-/// A part of a rule: as it is shown, and its words.
+/// A part of a rule: its text, and its arguments.
 type RulePart = (String, Vec<String>);
 
 struct Builder {
@@ -101,14 +101,14 @@ impl Builder {
         Ok(())
     }
 
-    /// An argument with an option of its own.
+    /// Adds an argument that is an option itself.
     fn option(&mut self, name: &str, option: &str) -> Result<()> {
         let Some(value) = self.arguments.remove(name) else { return Ok(()) };
         let (not, value) = negated(&value);
         self.push(&format!("{not}{option} {value}"))
     }
 
-    /// Names a module unless it is named already.
+    /// Adds a module unless it was added before.
     fn module(&mut self, name: &str) -> Result<()> {
         let text = format!("-m {name}");
         if self.pieces.iter().any(|(known, _)| *known == text) { Ok(()) } else { self.push(&text) }
@@ -162,7 +162,7 @@ fn piece(text: &str) -> Result<RulePart> {
     Ok((rule.text, rule.words))
 }
 
-/// The sign for "not", and the value without it.
+/// The sign for negation, and the value without it.
 fn negated(value: &Value) -> (&'static str, String) {
     let text = if value.is_null() { String::new() } else { value.to_string() };
     match text.strip_prefix('!').or_else(|| text.strip_prefix("not")) {
@@ -181,7 +181,7 @@ mod tests {
         IptablesRule::build(yaml::parse(arguments).expect("it is YAML").as_map().expect("it is a map"))
     }
 
-    /// As Salt 3008.3 builds them.
+    /// The rules that Salt 3008.3 builds.
     #[test]
     fn rules_are_built_as_by_salt() {
         for (arguments, text) in [

@@ -91,22 +91,22 @@ pub struct Delete {
     kwargs: Map,
 }
 
-/// What the three have in common.
+/// The arguments that all three states share.
 struct RuleRequest<'a> {
     name: &'a str,
     table: &'a str,
     family: &'a str,
     chain: String,
     position: Option<i64>,
-    /// The command as Salt shows it.
+    /// The command in Salt's form.
     shown: String,
     program: String,
     rule: IptablesRule,
-    /// Where to save.
+    /// The file to save to.
     save: Option<String>,
 }
 
-/// Where the rules are saved after the commands, and the comment that then comes before Salt's.
+/// The file in which rules are saved after the commands, and the comment that precedes Salt's then.
 #[derive(Serialize, Deserialize)]
 pub struct Saving {
     pub path: String,
@@ -152,13 +152,13 @@ impl<'a> RuleRequest<'a> {
         argv
     }
 
-    /// The rule is in force; what remains is the file.
+    /// The rule is in the kernel already; the file may still need saving.
     fn already(&self, machine: &dyn Probe, comment: String) -> Result<Decision> {
         let Some(path) = &self.save else { return Ok(Decision::Settled(Verdict::good(comment))) };
         if !saved::is_stale(machine, path, self.family)? {
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
-        // Salt saves even in a dry run, and says nothing of a change.
+        // Salt saves even in a dry run, and reports no change.
         let RuleRequest { name, family, shown, .. } = self;
         let would = format!("{comment}\nThe rules for {family} need to be saved to {path}");
         let save = Saving {
@@ -287,27 +287,27 @@ impl State for Delete {
     }
 }
 
-/// Whether a rule is in a chain. A chain that isn't there has no rules.
+/// Whether a rule is in a chain. A missing chain has no rules.
 pub fn check(machine: &dyn Probe, program: &str, table: &str, chain: &str, rule: &IptablesRule) -> Result<bool> {
     let mut argv = vec![program, "--wait", "-t", table, "-C", chain];
     argv.extend(rule.words.iter().map(String::as_str));
     Ok(machine.query(&tool::command(&argv))?.success())
 }
 
-/// Minus one is the place before the last rule.
+/// Converts a negative position: -1 is before the last rule.
 pub fn from_end(machine: &dyn Probe, family: &str, table: &str, chain: &str, position: i64) -> Result<i64> {
     let text = tables::of_table(machine, family, table)?;
     let count = tables::rules_of(&text, chain).count() as i64;
     Ok((count + position + 1).max(1))
 }
 
-/// The chain that arguments name.
+/// The chain in the arguments.
 pub fn chain(arguments: &Map) -> Option<String> {
     let chain = arguments.get("chain").filter(|chain| !chain.is_null())?.to_string();
     plain_words(&[&chain]).is_ok().then_some(chain)
 }
 
-/// `save` is yes or no, or a file.
+/// The path to save to: `save` is true, false, or a file.
 pub fn save_path(machine: &dyn Probe, save: Option<&Value>, family: &str) -> Result<Option<String>> {
     match save {
         Some(Value::Bool(true)) => saved::path(machine, None, family).map(Some),
@@ -316,7 +316,7 @@ pub fn save_path(machine: &dyn Probe, save: Option<&Value>, family: &str) -> Res
     }
 }
 
-/// Tables and chains are single words, and no options.
+/// Checks tables and chains: single words that can't be taken for options.
 pub fn plain_words(words: &[&str]) -> Result<()> {
     let wrong = |word: &&&str| word.is_empty() || word.starts_with(['-', '!']) || word.contains(char::is_whitespace);
     match words.iter().find(wrong) {
@@ -336,7 +336,7 @@ fn touches(arguments: &Map) -> Touches {
     saving(super::touches(), arguments.get("save"))
 }
 
-/// With the file that rules are saved to.
+/// Adds the file that rules are saved to.
 pub fn saving(touches: Touches, save: Option<&Value>) -> Touches {
     match save {
         Some(Value::Bool(true)) => touches

@@ -10,7 +10,7 @@ use super::tables;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Where a system's own service looks for rules; `given` if somebody named a file.
+/// The file that the system's own service loads, or `given`.
 pub fn path(machine: &dyn Probe, given: Option<&str>, family: &str) -> Result<String> {
     if let Some(path) = given {
         return Ok(path.to_owned());
@@ -20,7 +20,7 @@ pub fn path(machine: &dyn Probe, given: Option<&str>, family: &str) -> Result<St
     let (four, six) = match (grain("os_family"), grain("os")) {
         ("RedHat", _) => ("/etc/sysconfig/iptables", "/etc/sysconfig/ip6tables"),
         ("Arch" | "Void", _) => ("/etc/iptables/iptables.rules", "/etc/iptables/ip6tables.rules"),
-        // What the package iptables-persistent loads.
+        // The file of the package iptables-persistent.
         ("Debian", _) => ("/etc/iptables/rules.v4", "/etc/iptables/rules.v6"),
         (_, "Gentoo") => ("/var/lib/iptables/rules-save", "/var/lib/ip6tables/rules-save"),
         ("Suse", _) => ("/etc/sysconfig/scripts/SuSEfirewall2-custom", "/etc/sysconfig/scripts/SuSEfirewall2-custom"),
@@ -33,7 +33,7 @@ pub fn path(machine: &dyn Probe, given: Option<&str>, family: &str) -> Result<St
     Ok(if family == "ipv6" { six } else { four }.to_owned())
 }
 
-/// Whether the file has other rules than the kernel.
+/// Whether the rules in the file differ from the kernel's.
 pub fn is_stale(machine: &dyn Probe, path: &str, family: &str) -> Result<bool> {
     let saved = match machine.read(Path::new(path)) {
         Ok(content) => String::from_utf8_lossy(&content).into_owned(),
@@ -43,14 +43,14 @@ pub fn is_stale(machine: &dyn Probe, path: &str, family: &str) -> Result<bool> {
     Ok(bare(&saved) != bare(&wanted(machine, family)?))
 }
 
-/// Writes the kernel's rules to the file, and says so in Salt's words.
+/// Writes the kernel's rules to the file. Returns Salt's text.
 pub fn save(machine: &dyn System, path: &str, family: &str) -> Result<String> {
     let text = wanted(machine, family)?;
     tool::write(machine, path, format!("{}\n", text.trim_end()).as_bytes(), None)?;
     Ok(format!("Wrote 1 lines to \"{path}\""))
 }
 
-/// The kernel's rules without the lines that `iptables.save_filters` leaves out.
+/// The kernel's rules without the lines that `iptables.save_filters` excludes.
 fn wanted(machine: &dyn Probe, family: &str) -> Result<String> {
     let text = tables::now(machine, family)?;
     let filters = match config::option(machine, "iptables.save_filters")? {
@@ -74,7 +74,7 @@ fn wanted(machine: &dyn Probe, family: &str) -> Result<String> {
     Ok(kept)
 }
 
-/// Without remarks, which have the time, and counters.
+/// Removes comments, which contain the time, and counters.
 fn bare(text: &str) -> Vec<&str> {
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| line.rsplit_once(" [").filter(|_| line.starts_with(':')).map_or(line, |(line, _)| line)).collect()

@@ -1,4 +1,4 @@
-//! What `iptables-save` prints: tables, chains, policies and rules.
+//! Parses the output of `iptables-save`: tables, chains, policies and rules.
 
 use rocksalt_core::{Map, Value};
 
@@ -8,12 +8,12 @@ use crate::machine::Probe;
 use crate::text::words;
 use crate::{Error, Result};
 
-/// What is in force now.
+/// The current rules.
 pub fn now(machine: &dyn Probe, family: &str) -> Result<String> {
     tool::told(machine, &[format!("{}-save", program(machine, family)?)])
 }
 
-/// A table alone. One that nobody has used yet is no error.
+/// The rules of one table. A table that was never used is no error.
 pub fn of_table(machine: &dyn Probe, family: &str, table: &str) -> Result<String> {
     let argv = [&*format!("{}-save", program(machine, family)?), "-t", table];
     Ok(machine.query(&tool::command(&argv))?.text())
@@ -23,7 +23,7 @@ pub fn has_chain(text: &str, chain: &str) -> bool {
     text.lines().any(|line| line.strip_prefix(':').and_then(|line| line.split(' ').next()) == Some(chain))
 }
 
-/// The rules of a chain, or of all chains, in their order.
+/// The rules of a chain, or of all chains, in order.
 pub fn rules_of<'a>(text: &'a str, chain: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter(move |line| {
         let of = line.strip_prefix("-A ").and_then(|rest| rest.split(' ').next());
@@ -38,7 +38,7 @@ pub fn policy(text: &str, chain: &str) -> Option<String> {
     })
 }
 
-/// As data, in the shape that Salt gives it.
+/// Parses the rules to data in Salt's form.
 pub fn parse(text: &str) -> Result<Map> {
     let mut tables = Map::new();
     let mut current: Option<&str> = None;
@@ -78,14 +78,14 @@ pub fn parse(text: &str) -> Result<Map> {
     Ok(tables)
 }
 
-/// The chain of a rule, and its options, each with the list of its values.
+/// The chain of a rule, and its options with the lists of their values.
 fn options(line: &str) -> Result<(String, Map)> {
     let all = words::split(line).map_err(|why| Error::failed(format!("the saved rule '{line}': {why}")))?;
     let mut rule = Map::new();
     let mut chain = String::new();
     let mut words = all.iter().peekable();
     while let Some(word) = words.next() {
-        // "! -s a" is said of the value: "! a".
+        // "! -s a" negates the value: "! a".
         let not = word == "!" && words.peek().is_some_and(|next| next.starts_with('-'));
         let option = if not { words.next().unwrap_or(word) } else { word };
         let mut value: Vec<&str> = if not { vec!["!"] } else { Vec::new() };
@@ -101,11 +101,11 @@ fn options(line: &str) -> Result<(String, Map)> {
             },
         }
     }
-    // An option without a value has nothing that Salt would show.
+    // Salt doesn't show options without a value.
     Ok((chain, rule.into_iter().filter(|(_, values)| values.as_list().is_some_and(|v| !v.is_empty())).collect()))
 }
 
-/// The long name of an option, as Salt's data has it.
+/// The long name of an option, as in Salt's data.
 fn long(option: &str) -> &str {
     match option {
         "-A" => "append",

@@ -14,7 +14,7 @@ pub struct KernelModule {
     pub used_by: Vec<String>,
 }
 
-/// As the kernel has them, the last loaded first.
+/// The loaded modules in the kernel's order, the last loaded first.
 pub fn modules(machine: &dyn Probe) -> Vec<KernelModule> {
     let text = look::text(machine, "/proc/modules").unwrap_or_default();
     let module = |line: &str| {
@@ -30,12 +30,12 @@ pub fn loaded(machine: &dyn Probe) -> Vec<String> {
     modules(machine).into_iter().map(|module| module.name).collect()
 }
 
-/// Where the running kernel's modules are.
+/// The directory of the running kernel's modules.
 fn folder(machine: &dyn Probe) -> Option<String> {
     Some(format!("/lib/modules/{}", look::line(machine, "/proc/sys/kernel/osrelease")?))
 }
 
-/// By module, those that it needs; without those that are part of the kernel itself.
+/// The available modules with those that each needs, without built-in ones.
 pub fn available(machine: &dyn Probe) -> BTreeMap<String, Vec<String>> {
     let text = folder(machine).and_then(|folder| look::text(machine, &format!("{folder}/modules.dep")));
     let text = text.unwrap_or_default();
@@ -43,7 +43,7 @@ pub fn available(machine: &dyn Probe) -> BTreeMap<String, Vec<String>> {
     lines.map(|(path, needs)| (of_path(path), needs.split_whitespace().map(of_path).collect())).collect()
 }
 
-/// Those that are part of the kernel itself.
+/// The modules that are built into the kernel.
 pub fn built_in(machine: &dyn Probe) -> Vec<String> {
     let text = folder(machine).and_then(|folder| look::text(machine, &format!("{folder}/modules.builtin")));
     text.unwrap_or_default().lines().map(of_path).collect()
@@ -55,7 +55,7 @@ fn of_path(path: &str) -> String {
     file.split(".ko").next().unwrap_or(file).replace('-', "_")
 }
 
-/// The module's own name: without parameters, and as the kernel writes it.
+/// The name of a module in the kernel's spelling, without parameters.
 pub fn name(module: &str) -> Result<String> {
     let name = module.split_whitespace().next().unwrap_or_default();
     if name.is_empty()
@@ -67,7 +67,7 @@ pub fn name(module: &str) -> Result<String> {
     Ok(name.replace('-', "_"))
 }
 
-/// Runs a tool; its error is what it said behind `failed`.
+/// Runs a tool; the error is its message after `failed`.
 pub fn run<'w>(machine: &dyn System, words: impl Iterator<Item = &'w str>, failed: &str) -> Result<()> {
     let mut words = words.map(str::to_owned);
     let tool = words.next().unwrap_or_default();

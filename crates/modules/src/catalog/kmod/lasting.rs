@@ -20,7 +20,7 @@ pub fn names(machine: &dyn Probe) -> Vec<String> {
     lines.filter_map(|line| kernel::name(line).ok()).collect()
 }
 
-/// False if it was there already. A line that was a comment becomes one again.
+/// Adds a module; false if it is listed already. A commented-out line is restored.
 pub fn add(machine: &dyn System, module: &str) -> Result<bool> {
     if names(machine).contains(&kernel::name(module)?) {
         return Ok(false);
@@ -35,7 +35,7 @@ pub fn add(machine: &dyn System, module: &str) -> Result<bool> {
     write(machine, &lines.join("\n")).map(|()| true)
 }
 
-/// False if it was not there.
+/// Removes a module; false if it is not listed.
 pub fn remove(machine: &dyn System, name: &str, comment: bool) -> Result<bool> {
     let text = look::text(machine, file(machine)).unwrap_or_default();
     let is_it = |line: &str| !line.trim_start().starts_with('#') && kernel::name(line).is_ok_and(|other| other == name);

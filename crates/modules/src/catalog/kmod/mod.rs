@@ -191,7 +191,7 @@ fn load(machine: &dyn System, module: &str, persist: bool) -> Result<Vec<String>
 fn remove(machine: &dyn System, module: &str, persist: bool, comment: bool) -> Result<Vec<String>> {
     let name = kernel::name(module)?;
     let mut gone = kernel::loaded(machine);
-    // What is only in the file needs no unloading.
+    // A module that is only in the file needs no unloading.
     if gone.contains(&name) {
         kernel::run(machine, ["rmmod", &name].into_iter(), &format!("Error removing module {module}"))?;
     } else if !persist {

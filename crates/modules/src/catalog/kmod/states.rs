@@ -67,7 +67,7 @@ fn lines(all: impl IntoIterator<Item = Option<String>>) -> String {
     all.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// What modules have been done to, and what went wrong.
+/// The modules that were changed, and the failures.
 #[derive(Default)]
 struct ModulesReport {
     changes: Map,
@@ -107,7 +107,7 @@ impl ModulesReport {
     }
 }
 
-/// What is there, and what is not.
+/// The modules that are present, and those that aren't.
 #[derive(Serialize, Deserialize)]
 pub struct ModulesPlan {
     already: Vec<String>,
@@ -120,7 +120,7 @@ impl State for Present {
         let mods = wanted(&self.name, &self.mods);
         let (mut there, available) = (kernel::loaded(machine), kernel::available(machine));
         let loaded = there.clone();
-        // Nothing is to be loaded of what the kernel can do by itself.
+        // Built-in modules need no loading.
         there.extend(kernel::built_in(machine));
         let lasting = if self.persist.0 { Some(lasting::names(machine)) } else { None };
         let (mut already, mut missing) = (Vec::new(), Vec::new());
@@ -160,7 +160,7 @@ impl State for Present {
         let plan: ModulesPlan = plan.into_own()?;
         let mut done = ModulesReport::default();
         for module in &plan.load {
-            // One that it came with is loaded by now.
+            // It may have been loaded with a module that needed it.
             if done.changes.contains_key(&kernel::name(module)?) && !self.persist.0 {
                 done.yes.push(module.clone());
                 continue;
@@ -218,7 +218,7 @@ impl State for Absent {
     }
 }
 
-/// One kernel for all; both files of modules, since which of them it is only the machine knows.
+/// The kernel and both module files, since only the machine knows which of the files is used.
 fn touches() -> Touches {
     let path = |path: &str| Thing::Path(path.to_owned());
     Touches::nothing()

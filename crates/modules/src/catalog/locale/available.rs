@@ -1,4 +1,4 @@
-//! The available locales, and how another one is generated.
+//! Lists the available locales, and generates others.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -13,7 +13,7 @@ use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// `language_TERRITORY.codeset@modifier charmap`, taken apart.
+/// A parsed `language_TERRITORY.codeset@modifier charmap`.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Name {
     language: String,
@@ -48,7 +48,7 @@ impl Name {
         text
     }
 
-    /// As `locale -a` writes it.
+    /// The locale in the form of `locale -a`.
     fn normal(mut self) -> String {
         self.territory = self.territory.to_uppercase();
         self.codeset = self.codeset.to_lowercase().replace('-', "");
@@ -67,7 +67,7 @@ pub fn is_there(machine: &dyn Probe, locale: &str) -> Result<bool> {
     Ok(all(machine)?.iter().any(|known| Name::new(known.trim()).normal() == wanted))
 }
 
-/// What makes a locale; an inner error says why this system can't.
+/// The actions that generate a locale; the inner error says why this system can't.
 pub fn generation(machine: &dyn Probe, locale: &str) -> Result<Result<Vec<Action>, String>> {
     sound(locale)?;
     let grains = machine.grains();
@@ -124,7 +124,7 @@ pub fn generation(machine: &dyn Probe, locale: &str) -> Result<Result<Vec<Action
     Ok(Ok(actions))
 }
 
-/// The list with a line in it that is no remark any more.
+/// The list with a line added, or uncommented.
 fn listed(text: &str, line: &str) -> String {
     let bare = |old: &str| old.trim().trim_start_matches('#').trim() == line;
     if text.lines().any(|old| old.trim() == line) {

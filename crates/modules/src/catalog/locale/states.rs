@@ -30,7 +30,7 @@ impl State for Present {
         let plan = Plan::new(Verdict::good(format!("Generated locale {name}")).change("locale", name.as_str()));
         let plan = match available::generation(machine, name)? {
             Ok(actions) => actions.into_iter().fold(plan, Plan::then),
-            // An earlier step may install what is missing.
+            // An earlier step may install the missing program.
             Err(_) if step.test => plan,
             Err(text) => return Ok(Decision::Settled(Verdict::bad(format!("{failure}: {text}")))),
         };
@@ -39,7 +39,7 @@ impl State for Present {
 
     fn apply(&self, plan: Plan, machine: &dyn machine::System, _: &Step<'_>) -> Result<Verdict> {
         let verdict = plan.carry_out(machine)?;
-        // The program succeeds even if it made nothing.
+        // The program exits with 0 even if it generated nothing.
         if verdict.result == Some(true) && !available::is_there(machine, &self.name)? {
             let text = format!("Failed to generate locale {0}: the program succeeded, but there is no {0}", self.name);
             return Ok(Verdict::bad(text));

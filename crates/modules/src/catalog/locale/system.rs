@@ -8,7 +8,7 @@ use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Where systems write it down, the newest way first.
+/// The files in which systems configure it, the newest form first.
 pub const PLACES: [(&str, &str); 4] = [
     ("/etc/locale.conf", "LANG"),
     ("/etc/default/locale", "LANG"),
@@ -16,7 +16,7 @@ pub const PLACES: [(&str, &str); 4] = [
     ("/etc/sysconfig/language", "RC_LANG"),
 ];
 
-/// What is in force; an empty text if nothing is.
+/// The current locale; empty if none is set.
 pub fn current(machine: &dyn Probe) -> String {
     let found = PLACES.iter().find_map(|(path, name)| {
         let text = look::text(machine, path)?;
@@ -30,7 +30,7 @@ fn bare(value: &str) -> &str {
     value.trim().trim_matches(['"', '\''])
 }
 
-/// It becomes part of a command line and of a file that shells read.
+/// Checks a locale, which becomes part of a command line and of a file that shells read.
 pub fn sound(locale: &str) -> Result<()> {
     let letter = |b: u8| b.is_ascii_alphanumeric() || b"_.@- ".contains(&b);
     match locale.bytes().all(letter) && locale.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -39,7 +39,7 @@ pub fn sound(locale: &str) -> Result<()> {
     }
 }
 
-/// Lets programs start with it. systemd is told, if it is there; what it refuses is written all the same.
+/// Sets the locale for new programs, through systemd if it runs; if systemd refuses, the file is written directly.
 pub fn set(machine: &dyn System, locale: &str) -> Result<()> {
     sound(locale)?;
     let (path, name) = place(machine);
@@ -47,7 +47,7 @@ pub fn set(machine: &dyn System, locale: &str) -> Result<()> {
     if tool::booted_by_systemd(machine)
         && let Some(localectl) = look::program(machine, "localectl")
     {
-        // It forgets all that it isn't told.
+        // `localectl` drops all variables that it doesn't get.
         let others = text.lines().filter_map(|line| line.trim().split_once('='));
         let others = others.filter(|(key, _)| key.starts_with("LC_") || *key == "LANGUAGE");
         let mut argv = vec![localectl, "set-locale".to_owned(), format!("LANG={locale}")];
@@ -74,7 +74,7 @@ pub fn set(machine: &dyn System, locale: &str) -> Result<()> {
     tool::write(machine, path, new.as_bytes(), None)
 }
 
-/// The file that this system has, or would have, and the variable's name in it.
+/// The file that this system uses, and the variable's name in it.
 fn place(machine: &dyn Probe) -> (&'static str, &'static str) {
     let there = PLACES.iter().find(|(path, _)| look::exists(machine, path));
     there.copied().unwrap_or(match machine.grains().get("os_family").and_then(Value::as_str) {

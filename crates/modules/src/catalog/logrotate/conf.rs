@@ -1,4 +1,4 @@
-//! [`Conf`]: logrotate's settings, with the lines that they stand in. Only those that are meant are changed.
+//! [`Conf`]: logrotate's settings, with their lines. An edit changes only the lines of the edited setting.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
 const SCRIPTS: [&str; 5] = ["firstaction", "lastaction", "prerotate", "postrotate", "preremove"];
-/// Files that include each other are read so deep.
+/// The depth limit of included files.
 const DEPTH: usize = 8;
 
 /// One file.
@@ -17,7 +17,7 @@ pub struct Conf {
     lines: Vec<String>,
     settings: Vec<Setting>,
     blocks: Vec<Block>,
-    /// What it includes, below the names of directories.
+    /// The files that it includes, by the names of directories.
     included: Vec<(String, Vec<(String, Conf)>)>,
 }
 
@@ -27,11 +27,11 @@ struct Setting {
     value: Value,
 }
 
-/// Files and what is said of them in braces.
+/// Files with their settings in braces.
 struct Block {
     names: Vec<String>,
     settings: Vec<Setting>,
-    /// The line with the closing brace.
+    /// The line of the closing brace.
     end: usize,
 }
 
@@ -122,7 +122,7 @@ impl Conf {
         conf
     }
 
-    /// As Salt shows it: settings, and files with theirs.
+    /// The settings in Salt's form, including those of files.
     pub fn shown(&self) -> Map {
         let mut shown = Map::new();
         for setting in &self.settings {
@@ -144,7 +144,7 @@ impl Conf {
         shown
     }
 
-    /// The value of a setting, or one of a block's; false if there is none.
+    /// The value of a setting, or of one in a block; false if there is none.
     pub fn get(&self, key: &str, inner: Option<&str>) -> Value {
         let found = self.shown().remove(key).unwrap_or(Value::Bool(false));
         match (inner.filter(|inner| !inner.is_empty()), &found) {
@@ -154,7 +154,7 @@ impl Conf {
         }
     }
 
-    /// The file that has to be written, and its new text.
+    /// Sets a value. Returns the file to write, and its new text.
     pub fn set(&self, key: &str, value: &Value) -> Result<(String, String)> {
         if self.get(key, None).as_map().is_some() {
             return Err(Error::arguments(format!(
@@ -171,7 +171,7 @@ impl Conf {
         Ok((owner.path.clone(), lines.concat()))
     }
 
-    /// As [`Conf::set`], in a block, which is made where there is none.
+    /// As [`Conf::set`], in a block, which is created if needed.
     pub fn set_in(&self, key: &str, inner: &str, value: &Value) -> Result<(String, String)> {
         let found = self.get(key, None);
         if found.truth() && found.as_map().is_none() {
@@ -204,14 +204,14 @@ impl Conf {
         Ok((owner.path.clone(), lines.concat()))
     }
 
-    /// The file that something stands in; this one first.
+    /// The file that contains something; this one has precedence.
     fn owner<'a>(&'a self, has: &dyn Fn(&Conf) -> bool) -> Option<&'a Conf> {
         let mut files = self.included.iter().flat_map(|(_, files)| files);
         if has(self) { Some(self) } else { files.find_map(|(_, conf)| conf.owner(has)) }
     }
 }
 
-/// True is said by the word alone, false by its absence.
+/// True is written as the bare word, false by leaving it out.
 fn line(indent: &str, key: &str, value: &Value) -> String {
     match value {
         Value::Bool(true) => format!("{indent}{key}\n"),
@@ -220,7 +220,7 @@ fn line(indent: &str, key: &str, value: &Value) -> String {
     }
 }
 
-/// What looks like a number is one.
+/// Converts a text that looks like a number.
 pub fn number(value: &Value) -> Value {
     match value {
         Value::String(text) => text.parse().map_or_else(|_| value.clone(), Value::Int),

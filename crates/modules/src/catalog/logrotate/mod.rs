@@ -129,7 +129,7 @@ impl State for Set {
         let request = SettingRequest { key: &self.key, value: &self.value, setting: &self.setting };
         let conf = match Conf::read(machine, &self.conf_file) {
             Ok(conf) => conf,
-            // A package may bring it until then.
+            // An earlier step may install the package.
             Err(error) if step.test => return Ok(Decision::Settled(Verdict::would(error.to_string()))),
             Err(error) => return Ok(Decision::Settled(Verdict::bad(error.to_string()))),
         };
@@ -159,7 +159,7 @@ impl State for Set {
     }
 }
 
-/// A setting, or one of a log's, as both the function and the state are given it.
+/// A setting, or one of a log's block, as requested from the function and the state.
 struct SettingRequest<'a> {
     key: &'a str,
     value: &'a Value,

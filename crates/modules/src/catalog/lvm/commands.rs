@@ -1,4 +1,4 @@
-//! The command lines that change something.
+//! Builds the command lines of changes.
 
 use rocksalt_core::Map;
 
@@ -6,7 +6,7 @@ use super::super::tool;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// What the tools take besides, by their long options.
+/// Additional options that the tools accept, by their long names.
 const PV_OPTIONS: [&str; 9] = [
     "metadatasize",
     "dataalignment",
@@ -95,14 +95,14 @@ pub fn vgremove(machine: &dyn Probe, group: &str, force: bool) -> Result<Vec<Str
     Ok(vec![tool::find(machine, "vgremove")?, name(group)?, quiet(force)])
 }
 
-/// A logical volume that is requested.
+/// A requested logical volume.
 #[derive(Clone, Debug, Default)]
 pub struct Volume<'a> {
     pub name: &'a str,
     pub group: &'a str,
     pub size: Option<String>,
     pub extents: Option<String>,
-    /// The volume that it shows as it is now.
+    /// The volume that it is a snapshot of.
     pub snapshot: Option<&'a str>,
     pub device: &'a str,
     pub thin_volume: bool,
@@ -147,7 +147,7 @@ pub fn lvremove(machine: &dyn Probe, volume: &str, group: &str, force: bool) -> 
     Ok(vec![tool::find(machine, "lvremove")?, path, quiet(force)])
 }
 
-/// `program` is `lvresize` or `lvextend`, which differ in what they call force.
+/// Resizes with `lvresize` or `lvextend`, whose options for force differ.
 pub fn resize(
     machine: &dyn Probe,
     program: &str,
@@ -176,7 +176,7 @@ fn quiet(force: bool) -> String {
     if force { "--yes" } else { "-qq" }.to_owned()
 }
 
-/// A word that no tool takes for an option.
+/// Checks that a word can't be taken for an option.
 fn name(word: &str) -> Result<String> {
     match word.is_empty() || word.starts_with('-') || word.contains(['\0', '\n', ' ']) {
         true => Err(Error::arguments(format!("'{word}' is no name of a device, volume or group"))),

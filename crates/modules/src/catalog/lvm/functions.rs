@@ -11,7 +11,7 @@ use crate::machine::System;
 use crate::text::words::listed;
 use crate::{Error, Result};
 
-/// A map with one sentence in it.
+/// A map with one text.
 fn said(key: &str, text: String) -> Map {
     [(key.into(), text.into())].into_iter().collect()
 }
@@ -221,7 +221,7 @@ impl Function for Pvresize {
     }
 }
 
-/// Those of the devices that are physical volumes, or those that aren't.
+/// The devices that are physical volumes, or those that aren't.
 fn remaining(machine: &dyn System, devices: &Value, pass: Flag, present: bool) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let devices = listed(devices);

@@ -76,7 +76,7 @@ impl State for VgPresent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let mut verdict = plan.carry_out(machine)?;
-        // With what there is now, as Salt has it.
+        // As in Salt, with the description of the new object.
         if let Some(Value::Map(created)) = verdict.changes.get_mut("created") {
             let mut whole = show::groups(machine, &self.name)?;
             whole.extend(std::mem::take(created));

@@ -36,7 +36,7 @@ pub const STATES: &[StateEntry] = &[
     state::<groups::VgPresent>(),
 ];
 
-/// All of it is one database, which LVM locks itself.
+/// All of LVM's metadata, which LVM locks itself.
 fn touches() -> Touches {
     Touches::nothing().writes(Thing::Path("/dev".into())).writes(Thing::Path("/etc/lvm".into()))
 }

@@ -1,4 +1,4 @@
-//! Existing volumes and groups, from the tools' colon-separated lines.
+//! Parses existing volumes and groups from the tools' colon-separated lines.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ const LOGICAL: [&str; 13] = [
     "Minor Device Number",
 ];
 
-/// Physical volumes by device; all, or one. None if the tool fails, as it does for what isn't there.
+/// Physical volumes by device; all, or one. `None` if the tool fails, as for a missing device.
 pub fn physical(machine: &dyn Probe, device: &str, real: bool) -> Result<Map> {
     let all = shown(machine, "pvdisplay", device, &PHYSICAL)?;
     if !real {
@@ -97,7 +97,7 @@ fn read(text: &str, keys: &[&str]) -> Map {
     let mut all = Map::new();
     for line in text.lines().map(str::trim) {
         let words: Vec<&str> = line.split(':').collect();
-        // Warnings stand among the lines: "/dev/x" is a new physical volume of "1.00 GiB".
+        // Warnings are mixed with the lines: "/dev/x" is a new physical volume of "1.00 GiB".
         if words.len() < keys.len() {
             continue;
         }

@@ -80,7 +80,7 @@ impl State for LvPresent {
         let number = |key: &str| known.get(key).and_then(|value| value.to_string().parse::<u64>().ok()).unwrap_or(0);
         let (old_sectors, old_extents) = (number("Logical Volume Size"), number("Current Logical Extents Associated"));
         let present = format!("Logical Volume {name} already present");
-        // What LVM makes of the request: a whole number of extents.
+        // LVM rounds the requested size to a whole number of extents.
         let new = match (wanted, extents.as_deref()) {
             (Some(wanted), _) if old_extents > 0 => {
                 let each = (old_sectors / old_extents).max(1);
@@ -114,7 +114,7 @@ impl State for LvPresent {
 
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let mut verdict = plan.carry_out(machine)?;
-        // With what there is now, as Salt has it.
+        // As in Salt, with the description of the new object.
         if let Some(Value::Map(created)) = verdict.changes.get_mut("created") {
             let mut whole = show::logical(machine, &self.path())?;
             whole.extend(std::mem::take(created));
@@ -139,7 +139,7 @@ impl LvPresent {
     }
 }
 
-/// A size in sectors of 512 bytes; megabytes if it has no unit.
+/// Parses a size to sectors of 512 bytes; the default unit is megabytes.
 fn sectors(size: &str) -> Result<u64> {
     let wrong = || Error::arguments(format!("Size {size} is invalid.")).hint("a size is a number with m, g, t or p");
     let lower = size.trim().to_lowercase();

@@ -13,7 +13,7 @@ fn compound() -> String {
     TargetKind::Compound.name().into()
 }
 
-/// The kind of target that a table's keys are; Salt's own name for lists is `list_` here.
+/// Parses the kind of targets in a table's keys; Salt calls lists `list_` here.
 fn kind(name: &str) -> Result<TargetKind> {
     TargetKind::from_name(if name == "list_" { "list" } else { name })
         .map_err(|error| Error::arguments(error.to_string()))
@@ -94,7 +94,7 @@ impl Function for SearchBy {
         let kind = kind(&self.tgt_type)?;
         let mut found = Vec::new();
         for (key, targets) in self.lookup.iter() {
-            // A key counts once for each of its targets that fits.
+            // A key applies once for each of its targets that matches.
             for target in targets.as_list().unwrap_or(std::slice::from_ref(targets)) {
                 if matches(machine, kind, &target.to_string(), DELIMITER, self.minion_id.as_deref())? {
                     found.push(key.clone());

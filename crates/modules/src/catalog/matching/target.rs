@@ -1,4 +1,4 @@
-//! One target expression against this target. What is malformed matches nothing, as in Salt.
+//! Matches one target expression against this target. As in Salt, a malformed one matches nothing.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rocksalt_macros::{arguments, function};
 use crate::Result;
 use crate::machine::{Probe, System};
 
-/// Whether this target is meant; or another one with the same grains and pillar, if an id is given.
+/// Whether the expression matches this target, or a target with another id but the same grains and pillar.
 pub fn matches(machine: &dyn Probe, kind: TargetKind, target: &str, delimiter: &str, id: Option<&str>) -> Result<bool> {
     let groups = machine.options().get("nodegroups").map(Nodegroups::from_value);
     let groups = groups.and_then(std::result::Result::ok).unwrap_or_default();
@@ -56,7 +56,7 @@ pub struct ById {
 
 impl ById {
     fn matches(self, machine: &dyn System, kind: TargetKind) -> Result<bool> {
-        // Lists of ids come as lists, too.
+        // A list of ids may also be a YAML list.
         let target = match &self.tgt {
             Value::List(items) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
             one => one.to_string(),

@@ -32,7 +32,7 @@ pub fn apply(function: &str, given: &Map, machine: &dyn System) -> Verdict {
     let mut taken = vec!["returner".to_owned()];
     for name in names.iter().copied().filter(|name| *name != entry.rest && *name != NAMED) {
         let written = written(name);
-        // A few may also be given under their own name, where the run has not taken it for itself.
+        // Some may also be given under their own name, unless the run uses that name.
         if let Some(value) = given.get(&written).or_else(|| given.get(name)) {
             call.kwargs.insert(name, value.clone());
         }
@@ -42,7 +42,7 @@ pub fn apply(function: &str, given: &Map, machine: &dyn System) -> Verdict {
         match given.get(&written(entry.rest)) {
             None => {}
             Some(Value::List(further)) => {
-                // By position, what comes before them must be so too.
+                // Positional arguments require that all earlier ones are positional too.
                 call = by_position(call, names, entry.rest);
                 call.args.extend(further.iter().cloned());
             }
@@ -80,7 +80,7 @@ fn finish(function: &str, answer: rocksalt_core::Return) -> Verdict {
     Verdict { result, comment, ..Verdict::default() }.output("ret", answer.value.clone()).change("ret", answer.value)
 }
 
-/// How an argument must be written whose name the run takes for itself.
+/// The name under which an argument must be written if the run uses its own name.
 fn written(name: &str) -> String {
     match name {
         "name" | "fun" | "names" | "state" | "saltenv" => format!("m_{name}"),

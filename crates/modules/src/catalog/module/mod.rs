@@ -1,4 +1,4 @@
-//! `module`: functions called as states.
+//! `module`: calls functions as states.
 
 mod classic;
 mod modern;
@@ -124,7 +124,7 @@ fn apply(given: &Map, machine: &dyn System, step: &Step<'_>) -> Result<Verdict> 
     }
 }
 
-/// What the run itself adds, and not the user.
+/// Arguments that the run adds.
 const OTHERS: [&str; 3] = ["name", "__reqs__", "sfun"];
 
 fn own(given: &Map) -> Map {
@@ -132,13 +132,13 @@ fn own(given: &Map) -> Map {
     given.iter().filter(|(key, _)| keep(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The older form has an argument that is no function, or no argument at all.
+/// Whether an argument is not the name of a function, or there are no arguments at all: then it is the older form.
 fn is_classic(given: &Map) -> bool {
     let own = own(given);
     own.is_empty() || own.keys().any(|key| !key.to_string().contains('.'))
 }
 
-/// Whether a function's answer means success.
+/// Whether a function's result means success.
 fn succeeded(answer: &Value) -> bool {
     match answer {
         Value::Bool(flag) => *flag,

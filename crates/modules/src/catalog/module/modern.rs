@@ -13,7 +13,7 @@ pub fn plan(given: &Map, test: bool) -> Decision {
     let (known, missing): (Vec<_>, Vec<_>) = functions.iter().partition(|name| catalog::find(name).is_some());
     let name = Value::List(given.keys().cloned().collect());
     let list = |names: &[&String]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-    // Salt's slip, and what its users know: `FunctionTrue a, b to be executed.`
+    // Salt's bug, which users know: `FunctionTrue a, b to be executed.`
     let plural = |names: &[&String]| if names.len() > 1 { "True" } else { "" };
     let unavailable = format!("Unavailable function{}: {}.", plural(&missing), list(&missing));
     let would = format!("Function{} {} to be executed.", plural(&known), list(&known));
@@ -62,12 +62,12 @@ pub fn apply(given: &Map, machine: &dyn System) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// `test.echo:second` calls the same function once more.
+/// The function's name: `test.echo:second` calls the same function again.
 fn bare(name: &str) -> &str {
     name.split(':').next().unwrap_or_default()
 }
 
-/// Each entry of the list is an argument by position, or a map of arguments by name.
+/// Each item of the list is a positional argument, or a map of named arguments.
 fn call(function: &str, arguments: &Value) -> Call {
     let entries = match arguments {
         Value::Null => Vec::new(),
@@ -84,7 +84,7 @@ fn call(function: &str, arguments: &Value) -> Call {
     call
 }
 
-/// Why a call failed; an argument that was not given in Salt's words.
+/// Why a call failed; for a missing argument in Salt's wording.
 fn reason(problem: Problem) -> String {
     match problem.misfit {
         Some(ArgumentMisfit::Missing(name)) => format!("Missing arguments: {name}"),

@@ -1,4 +1,4 @@
-//! What is mounted now, as the kernel shows it in `/proc/self/mountinfo`.
+//! The current mounts, from the kernel's `/proc/self/mountinfo`.
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ use crate::{Error, Result};
 pub struct ActiveMount {
     pub id: String,
     pub parent: String,
-    /// `major:minor`, which is the file system's own.
+    /// `major:minor` of the file system.
     pub number: String,
-    /// Which part of the file system it shows.
+    /// The directory of the file system that is mounted.
     pub root: String,
     pub point: String,
     pub options: Vec<String>,
@@ -27,19 +27,19 @@ pub struct ActiveMount {
     pub super_options: Vec<String>,
 }
 
-/// All mounts, in the order of mounting: at one place, the last one counts.
+/// All mounts in the order of mounting: at one mount point, the last one counts.
 pub fn all(machine: &dyn Probe) -> Result<Vec<ActiveMount>> {
     let text = look::text(machine, "/proc/self/mountinfo")
         .ok_or_else(|| Error::failed("File not readable /proc/self/mountinfo"))?;
     Ok(text.lines().filter_map(read).collect())
 }
 
-/// What is mounted at a place.
+/// The mount at a mount point.
 pub fn at<'a>(mounts: &'a [ActiveMount], point: &str) -> Option<&'a ActiveMount> {
     mounts.iter().rev().find(|mount| mount.point == point)
 }
 
-/// The mount that a path lies in.
+/// The mount that contains a path.
 pub fn above<'a>(mounts: &'a [ActiveMount], path: &str) -> Option<&'a ActiveMount> {
     Path::new(path).ancestors().find_map(|path| at(mounts, &path.to_string_lossy()))
 }
@@ -63,7 +63,7 @@ pub fn escaped(word: &str) -> String {
 }
 
 impl ActiveMount {
-    /// As Salt's `mount.active` gives it.
+    /// The mount in the form of Salt's `mount.active`.
     pub fn data(&self, extended: bool) -> Map {
         let list = |options: &[String]| Value::List(options.iter().map(|option| option.as_str().into()).collect());
         let mut data = Map::new();
@@ -82,7 +82,7 @@ impl ActiveMount {
         if extended {
             data.insert("superopts", list(&self.super_options));
         } else {
-            // The short table shows both together.
+            // The short table combines both kinds of options.
             let mut both = self.options.clone();
             both.extend(self.super_options.iter().filter(|option| !self.options.contains(option)).cloned());
             data.insert("opts", list(&both));
@@ -90,7 +90,7 @@ impl ActiveMount {
         data
     }
 
-    /// Whether a device, however it is named, is what is mounted here.
+    /// Whether a device, in any of its names, is mounted here.
     pub fn is_of(&self, machine: &dyn Probe, device: &Device) -> bool {
         let real = |path: &str| canonical(machine, Path::new(path)).to_string_lossy().into_owned();
         let own = [self.device.clone(), if self.device.starts_with('/') { real(&self.device) } else { String::new() }];
@@ -98,7 +98,7 @@ impl ActiveMount {
     }
 }
 
-/// A device as somebody names it, and what it really is.
+/// A device as a user names it, and its resolved form.
 #[derive(Debug)]
 pub struct Device {
     pub given: String,
@@ -106,7 +106,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// By path, `UUID=`, `LABEL=` and the like, or a name that only the file system knows.
+    /// Resolves a path, `UUID=`, `LABEL=` or similar, or a name that only the file system knows.
     pub fn find(machine: &dyn Probe, given: &str) -> Result<Device, String> {
         let real = |path: &str| canonical(machine, Path::new(path)).to_string_lossy().into_owned();
         let device = |real: String| Device { given: given.to_owned(), real };
@@ -134,14 +134,14 @@ impl Device {
                 None => Ok(device(value.to_ascii_lowercase())),
             };
         }
-        // `sshfs#host:/path` is shown without the program.
+        // `sshfs#host:/path` is listed without the program.
         let fuse =
             given.split_once('#').filter(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
         Ok(device(fuse.map_or(given, |(_, rest)| rest).to_owned()))
     }
 }
 
-/// The number of a user or group that an option names.
+/// Replaces the user or group in an option by its id.
 pub fn numbered(machine: &dyn Probe, option: &str) -> String {
     let Some((key, value)) = option.split_once('=') else { return option.to_owned() };
     if value.bytes().all(|b| b.is_ascii_digit()) {

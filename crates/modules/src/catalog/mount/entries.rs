@@ -1,4 +1,4 @@
-//! `mount.fstab_present` and `fstab_absent`: entries, whatever is mounted.
+//! `mount.fstab_present` and `fstab_absent`: entries of fstab, independent of current mounts.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -97,7 +97,7 @@ impl State for FstabPresent {
             .then(Action::Run(MountRequest { name: place, ..MountRequest::default() }.mount()))
             .or(format!("{done}\nError while mounting:"));
         plan.done.comment = format!("{done}\nMounted {name} on {place}");
-        // If only the mounting fails, the entry is there.
+        // If only the mounting fails, the entry has still been added.
         Ok(plan.changed_by_first().announced(format!("{would}\nWill mount {name} on {place}")))
     }
 
@@ -148,7 +148,7 @@ impl State for FstabAbsent {
     }
 }
 
-/// A device under another kind of name, from `blkid`; `None` if there is none.
+/// A device by another kind of name, from `blkid`; `None` if it has none.
 fn named_by(machine: &dyn Probe, name: &str, by: Option<&str>) -> Result<Option<String>> {
     let Some(by) = by else { return Ok(Some(name.to_owned())) };
     if !["device", "label", "uuid", "partlabel", "partuuid"].contains(&by) {

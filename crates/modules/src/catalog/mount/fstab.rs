@@ -1,4 +1,4 @@
-//! The text of `/etc/fstab`, and the ways in which it is changed: all other lines stay as they are.
+//! The text of `/etc/fstab`, and edits of it: all other lines stay unchanged.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub struct FstabTable {
     text: String,
 }
 
-/// A line that mounts something.
+/// An entry of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FstabLine {
     pub device: String,
@@ -24,7 +24,7 @@ pub struct FstabLine {
     pub pass: String,
 }
 
-/// What setting an entry means.
+/// The effect of setting an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FstabChange {
     Present,
@@ -33,7 +33,7 @@ pub enum FstabChange {
 }
 
 impl FstabChange {
-    /// Salt's word for it.
+    /// Salt's word for the effect.
     pub fn word(self) -> &'static str {
         match self {
             FstabChange::Present => "present",
@@ -43,13 +43,13 @@ impl FstabChange {
     }
 }
 
-/// What of a line must be the same, so that it is the entry that is meant.
+/// The fields that must match to identify an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchOn(Vec<String>);
 
 const KEYS: [&str; 6] = ["device", "name", "fstype", "opts", "dump", "pass_num"];
 
-/// File systems whose device says nothing.
+/// File systems whose device has no meaning.
 const SPECIAL: [&str; 14] = [
     "none",
     "tmpfs",
@@ -86,7 +86,7 @@ impl MatchOn {
 }
 
 impl FstabLine {
-    /// `None` for remarks and whatever else is no entry.
+    /// Parses a line; `None` for comments and other lines that aren't entries.
     fn read(line: &str) -> Option<FstabLine> {
         if line.starts_with('#') {
             return None;
@@ -116,7 +116,7 @@ impl FstabLine {
             "device" => self.device.clone(),
             "name" => self.name.clone(),
             "fstype" => self.fstype.clone(),
-            // In any order.
+            // The options match in any order.
             "opts" => {
                 let mut options: Vec<&str> = self.options.split(',').collect();
                 options.sort_unstable();
@@ -133,7 +133,7 @@ impl FstabLine {
 }
 
 impl FstabTable {
-    /// An error if there is no such file: mounting without it would not survive a boot.
+    /// Fails if there is no such file: a mount without it would not survive a reboot.
     pub fn read(machine: &dyn Probe, path: &str) -> Result<FstabTable> {
         match machine.read(Path::new(path)) {
             Ok(content) => String::from_utf8(content)
@@ -150,10 +150,10 @@ impl FstabTable {
         self.text.lines().filter_map(FstabLine::read)
     }
 
-    /// The text with an entry put in, and what that means.
+    /// Sets an entry. Returns the new text and the effect.
     pub fn with(&self, entry: &FstabLine, on: &MatchOn, keep: bool) -> (FstabChange, String) {
         let meant: Vec<FstabLine> = self.lines().filter(|line| line.agrees(entry, &on.0)).collect();
-        // Of several lines of one device, only the one of this place is meant: Salt makes all of them the same.
+        // Of several lines with one device, only the line with this mount point is changed: Salt makes them all equal.
         let narrow = meant.len() > 1 && meant.iter().any(|line| line.name == entry.name);
         let (mut change, mut text) = (FstabChange::New, String::new());
         for old in self.text.split_inclusive('\n') {
@@ -164,7 +164,7 @@ impl FstabTable {
                     change = if change == FstabChange::New { FstabChange::Present } else { change };
                     text += old;
                 }
-                // Another line became the entry already.
+                // Another line has become the entry already.
                 Some(_) if change == FstabChange::Update => text += old,
                 Some(_) => {
                     change = FstabChange::Update;
@@ -182,7 +182,8 @@ impl FstabTable {
         (change, text)
     }
 
-    /// The text without the entries of a place (and of a device, if one is named); `None` if there are none.
+    /// Removes the entries of a mount point, and of a device if one is given. Returns the new text; `None` if there are
+    /// none.
     pub fn without(&self, name: &str, device: Option<&str>) -> Option<String> {
         let gone = |line: &str| {
             FstabLine::read(line)
@@ -192,7 +193,7 @@ impl FstabTable {
         (text != self.text).then_some(text)
     }
 
-    /// By place; a second entry of a place gets an underscore more, as in Salt.
+    /// The entries by mount point; as in Salt, a second entry gets another underscore.
     pub fn data(&self) -> Map {
         let mut all = Map::new();
         for line in self.lines() {

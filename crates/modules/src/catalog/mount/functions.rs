@@ -1,4 +1,4 @@
-//! `mount`'s functions that look, and those that change `/etc/fstab`.
+//! `mount`'s functions that read, and those that change `/etc/fstab`.
 
 use std::path::Path;
 

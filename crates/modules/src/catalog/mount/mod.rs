@@ -1,4 +1,4 @@
-//! `mount`: file systems and swap, as they are mounted now and as `/etc/fstab` has them.
+//! `mount`: file systems and swap, both as currently mounted and in `/etc/fstab`.
 
 mod active;
 mod entries;
@@ -60,7 +60,7 @@ fn trimmed(name: &str) -> &str {
     if short.is_empty() && name.starts_with('/') { "/" } else { short }
 }
 
-/// What is mounted somewhere hides what was there, so all below the place is touched.
+/// A mount hides the paths below its mount point, so all of them are touched.
 fn touches(name: &str, device: &str, config: &str, persist: bool) -> Touches {
     let mut touches = Touches::nothing().writes(Thing::Path(name.to_owned()));
     if device.starts_with('/') {

@@ -80,14 +80,14 @@ pub struct Mounted {
     bind_mount_copy_active_opts: Value,
 }
 
-/// What is to be done to the mount itself.
+/// The required change of the mount.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum MountAction {
     Nothing,
     Mount,
     MakeDirectory,
     Remount,
-    /// Some file systems can't take other options while they are mounted.
+    /// Some file systems can't change these options while mounted.
     UnmountMount,
     Replace,
 }
@@ -95,18 +95,18 @@ enum MountAction {
 #[derive(Serialize, Deserialize)]
 pub struct MountPlan {
     act: MountAction,
-    /// The new text of the file.
+    /// The new text of fstab.
     entry: Option<String>,
     done: Verdict,
 }
 
-/// What looking at the mount has shown.
+/// The result of examining the mount.
 struct Finding {
     act: MountAction,
-    /// For the run, and for the dry run.
+    /// The comments of the run and of the dry run.
     comment: String,
     would: String,
-    /// A dry run says no word about the entry.
+    /// The dry run doesn't mention the entry.
     only: bool,
     changes: Map,
 }
@@ -132,7 +132,7 @@ impl State for Mounted {
             Err(text) => return Ok(Decision::Settled(Verdict::bad(text))),
         };
         if finding.act == MountAction::Mount && !look::exists(machine, name) && !self.mkmnt.0 {
-            // In a dry run an earlier step may be the one that makes it.
+            // In a dry run an earlier step may create it.
             let would = Verdict::would(finding.would);
             let verdict = if step.test { would } else { Verdict::bad("Mount directory is not present") };
             return Ok(Decision::Settled(verdict));
@@ -198,7 +198,7 @@ impl State for Mounted {
 }
 
 impl Mounted {
-    /// What is to be done to the mount; as an inner error, the words of why that can't be known.
+    /// The required change of the mount; the inner error is the reason why it is unknown.
     fn look(&self, machine: &dyn Probe, name: &str, table: Option<&FstabTable>) -> Result<Result<Finding, String>> {
         let mounts = active::all(machine)?;
         let real = canonical(machine, Path::new(name)).to_string_lossy().into_owned();
@@ -273,7 +273,7 @@ impl Mounted {
         Ok(Ok(found))
     }
 
-    /// Options that the entry had, and that are no longer requested, but still in force. Salt keeps a cache for this.
+    /// Options of the old entry that are no longer requested but still in effect. Salt keeps a cache for this.
     fn given_up(
         &self,
         machine: &dyn Probe,
@@ -287,7 +287,7 @@ impl Mounted {
         let gone = old.options.split(',').filter(|option| !wanted.iter().any(|request| request == option));
         let shown = |option: &&str| current.options.iter().chain(&current.super_options).any(|known| known == option);
         gone.filter(shown)
-            // What is there in any case is not given up: "rw", "relatime".
+            // "rw" and "relatime" are defaults that remain anyway.
             .filter(|option| !matches!(*option, "rw" | "relatime"))
             .filter(|option| {
                 options::missing(machine, current, &self.fstype, &[(*option).to_owned()], extra).is_empty()
@@ -296,7 +296,7 @@ impl Mounted {
             .collect()
     }
 
-    /// Nothing is mounted there.
+    /// Handles a mount point without a mount.
     fn absent(&self, machine: &dyn Probe, name: &str) -> Finding {
         let there = look::exists(machine, name);
         let finding =
@@ -345,7 +345,7 @@ impl Mounted {
         }
     }
 
-    /// What is said of the entry, by the run and by the dry run.
+    /// The texts about the entry, for the run and the dry run.
     fn told(&self, change: FstabChange, name: &str) -> (&'static str, String) {
         let persistent = "needs to be written to the fstab in order to be made persistent.";
         match (change, self.mount.0) {
@@ -400,9 +400,9 @@ impl Mounted {
     }
 }
 
-/// Whether a mount shows a path of the file system that the path lies in.
+/// Whether a mount shows the directory of the file system that contains the path.
 fn shows(mounts: &[ActiveMount], current: &ActiveMount, path: &str) -> bool {
-    // The path may lie below the mount itself, which then hides it; what counts is where it lay before.
+    // The mount itself may hide the path, so it is ignored here.
     let others: Vec<ActiveMount> = mounts.iter().filter(|mount| mount.id != current.id).cloned().collect();
     let Some(under) = active::above(&others, path) else { return false };
     let below = path.strip_prefix(under.point.trim_end_matches('/')).unwrap_or(path);

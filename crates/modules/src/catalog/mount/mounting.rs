@@ -1,4 +1,4 @@
-//! Mounting and unmounting through the target's own `mount` and `umount`.
+//! Mounts and unmounts with the target's own `mount` and `umount`.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -10,7 +10,7 @@ use crate::grains::look;
 use crate::machine::{Command, System};
 use crate::{Error, Result};
 
-/// What to mount where. No device: what `/etc/fstab` says of the place.
+/// The device and mount point. Without a device, `/etc/fstab` defines it.
 #[derive(Default)]
 pub struct MountRequest<'a> {
     pub name: &'a str,
@@ -55,7 +55,7 @@ pub fn umount(name: &str, lazy: bool, user: Option<&str>) -> Command {
     Command { user: user.map(str::to_owned), ..tool::command(argv) }
 }
 
-/// Runs it; what went wrong is the error.
+/// Runs a command; the error is its output.
 pub fn run(machine: &dyn System, command: &Command) -> Result<()> {
     let output = machine.run(command)?;
     if output.success() { Ok(()) } else { Err(Error::failed(tool::fault(&command.argv, &output))) }

@@ -1,4 +1,4 @@
-//! Which of the requested options a mount does not have, so that it must be mounted anew.
+//! Finds requested options that a mount lacks, so that it must be remounted.
 
 use rocksalt_core::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::active::{ActiveMount, numbered};
 use super::listed;
 use crate::machine::Probe;
 
-/// Options that the kernel does not show, since they are the mount program's or the boot's business.
+/// Options that the kernel does not list, since they only concern the mount program or the boot.
 const INVISIBLE: [&str; 35] = [
     "_netdev",
     "actimeo",
@@ -31,7 +31,7 @@ const INVISIBLE: [&str; 35] = [
     "transform_symlinks",
     "port",
     "backup-volfile-servers",
-    // Those that Salt does not know, so that it mounts anew in every run.
+    // Options that Salt does not know, so that it remounts in every run.
     "noauto",
     "user",
     "nouser",
@@ -46,11 +46,11 @@ const INVISIBLE: [&str; 35] = [
     "async",
 ];
 
-/// As `key=value`, where the value is not shown.
+/// Options `key=value` whose value is not listed.
 const INVISIBLE_KEYS: [&str; 8] =
     ["actimeo", "comment", "credentials", "direct-io-mode", "password", "port", "retry", "secretfile"];
 
-/// What is so unless the opposite is shown.
+/// Options that are in effect unless the opposite is listed.
 const UNLESS: [(&str, &str); 8] = [
     ("exec", "noexec"),
     ("suid", "nosuid"),
@@ -62,7 +62,7 @@ const UNLESS: [(&str, &str); 8] = [
     ("nosync", "sync"),
 ];
 
-/// What users add to these tables.
+/// Entries that users add to these tables.
 #[derive(Default)]
 pub struct Extra {
     pub invisible: Vec<String>,
@@ -89,7 +89,7 @@ pub fn missing(
     missing
 }
 
-/// An option as the kernel shows it.
+/// An option in the kernel's form.
 fn translated(machine: &dyn Probe, fstype: &str, option: &str, extra: &Extra) -> String {
     let option = match option {
         "tcp" => "proto=tcp".to_owned(),
@@ -133,7 +133,7 @@ fn is_fine(mount: &ActiveMount, fstype: &str, option: &str, extra: &Extra) -> bo
         _ if INVISIBLE_KEYS.contains(&key) || extra.invisible_keys.iter().any(|known| known == key) => true,
         _ if fstype == "ramfs" && key == "size" => true,
         _ if ignored.iter().any(|known| known == key) => true,
-        // What a tmpfs has by itself it doesn't show, and what is a share of the memory it shows as bytes.
+        // A tmpfs does not list its defaults, and lists a percentage of the memory as bytes.
         "uid=0" | "gid=0" | "mode=1777" if fstype == "tmpfs" => true,
         _ if key == "size" && option.ends_with('%') => true,
         _ => UNLESS.iter().any(|(known, opposite)| *known == option && !shown(opposite)),

@@ -112,7 +112,7 @@ impl State for Swap {
     }
 }
 
-/// What is in use, by path.
+/// The swap in use, by path.
 fn swaps(machine: &dyn Probe) -> Map {
     let text = look::text(machine, "/proc/swaps").unwrap_or_default();
     let mut all = Map::new();

@@ -55,7 +55,7 @@ impl State for Unmounted {
             would = Some(format!("Mount point {name} is mounted but should not be"));
             comment = "Target was successfully unmounted".to_owned();
             plan.done.changes.insert("umount", true);
-            // One may lie over another.
+            // Mounts may be stacked.
             for _ in &there {
                 plan = plan.then(Action::Run(mounting::umount(name, false, self.user.as_deref())));
             }

@@ -1,4 +1,4 @@
-//! Accounts of users: how one is found, and the statements that make it and change it.
+//! User accounts: finding them, and the statements that create and change them.
 
 use rocksalt_core::Map;
 
@@ -9,7 +9,7 @@ use crate::machine::Probe;
 use crate::text::digest::{DigestAlgorithm, raw};
 use crate::{Error, Result};
 
-/// Which of the two servers it is, and how old.
+/// The kind of server, and its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerVersion {
     pub text: String,
@@ -38,7 +38,7 @@ impl ServerVersion {
     }
 }
 
-/// How a user logs in.
+/// The authentication method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountLogin<'a> {
     Password(&'a str),
@@ -48,11 +48,11 @@ pub enum AccountLogin<'a> {
     Nothing,
 }
 
-/// The plugin that takes plain passwords unless one says otherwise.
+/// The default plugin for plain passwords.
 pub const NATIVE: &str = "mysql_native_password";
 
 impl<'a> AccountLogin<'a> {
-    /// A password goes before its hash, and both before logging in without.
+    /// A password takes precedence over its hash, and both over no password.
     pub fn wanted(password: Option<&'a str>, hash: Option<&'a str>, socket: bool) -> AccountLogin<'a> {
         let given = |text: &Option<&'a str>| text.filter(|text| !text.is_empty());
         match (given(&password), given(&hash)) {
@@ -63,7 +63,7 @@ impl<'a> AccountLogin<'a> {
         }
     }
 
-    /// What must not be shown.
+    /// Secrets, which must not be shown.
     pub fn secrets(&self) -> Vec<&'a str> {
         match self {
             AccountLogin::Password(secret) | AccountLogin::Hash(secret) => vec![secret],
@@ -72,14 +72,14 @@ impl<'a> AccountLogin<'a> {
     }
 }
 
-/// The row of an account, if there is one.
+/// The row of an account, if it exists.
 pub fn find(machine: &dyn Probe, server: &MysqlServer, user: &str, host: &str) -> Result<Option<Map>, MysqlFailure> {
     let (user, host) = (quote::literal(user), quote::literal(host));
     let rows = server.ask(machine, &format!("SELECT * FROM mysql.user WHERE User = {user} AND Host = {host}"))?;
     Ok(rows.into_iter().next())
 }
 
-/// Whether an account logs in as requested; `None` if nobody can tell.
+/// Whether an account has the requested authentication; `None` if this can't be determined.
 pub fn logs_in(account: &Map, login: &AccountLogin<'_>, version: &ServerVersion, column: Option<&str>) -> Option<bool> {
     let plugin = text(account, "plugin");
     let hash = match column {
@@ -93,7 +93,7 @@ pub fn logs_in(account: &Map, login: &AccountLogin<'_>, version: &ServerVersion,
         AccountLogin::Password(password) if plugin == NATIVE || plugin.is_empty() => {
             Some(native(password) == hash.to_uppercase())
         }
-        // Others can't be compared from outside: their salt is the server's own, or the hash another kind.
+        // Other hashes can't be compared: they are salted, or of another kind.
         AccountLogin::Password(_) if plugin == socket_plugin(version) => Some(false),
         AccountLogin::Password(_) => None,
         AccountLogin::Hash(wanted) => Some(hash.eq_ignore_ascii_case(wanted)),
@@ -102,7 +102,7 @@ pub fn logs_in(account: &Map, login: &AccountLogin<'_>, version: &ServerVersion,
     }
 }
 
-/// The hash of a password by [`NATIVE`].
+/// The password hash of [`NATIVE`].
 fn native(password: &str) -> String {
     let sum = raw(DigestAlgorithm::Sha1, &raw(DigestAlgorithm::Sha1, password.as_bytes()));
     format!("*{}", sum.iter().map(|byte| format!("{byte:02X}")).collect::<String>())
@@ -112,12 +112,12 @@ pub fn socket_plugin(version: &ServerVersion) -> &'static str {
     if version.mariadb { "unix_socket" } else { "auth_socket" }
 }
 
-/// The statement that makes an account.
+/// The statement that creates an account.
 pub fn create(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &ServerVersion) -> Result<String> {
     Ok(format!("CREATE USER {account}{}", identified(login, plugin, version, true)?))
 }
 
-/// The statement that changes how it logs in.
+/// The statement that changes its authentication.
 pub fn change(account: &str, login: &AccountLogin<'_>, plugin: &str, version: &ServerVersion) -> Result<String> {
     let modern = if version.mariadb { version.since(&[10, 2]) } else { version.since(&[5, 7, 6]) };
     if modern {
@@ -159,7 +159,7 @@ fn identified(login: &AccountLogin<'_>, plugin: &str, version: &ServerVersion, n
     })
 }
 
-/// Why an account can't log in through the socket, if it can't.
+/// Why an account can't authenticate through the socket, if it can't.
 pub fn no_socket(
     machine: &dyn Probe,
     server: &MysqlServer,

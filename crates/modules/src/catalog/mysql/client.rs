@@ -1,7 +1,7 @@
-//! [`MysqlServer`]: a MySQL or MariaDB server, reached through its own command line client.
+//! [`MysqlServer`]: a MySQL or MariaDB server, accessed through its own command line client.
 //!
-//! Statements go in by standard input and the password by the environment: neither is ever among the
-//! arguments, which every user of the machine can read.
+//! Statements are passed on standard input and the password in the environment: neither is ever among the arguments,
+//! which every user of the machine can read.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use super::reply::MysqlReply;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// How to reach a server.
+/// The connection parameters of a server.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MysqlServer {
     program: String,
     arguments: Vec<String>,
     password: Option<String>,
     charset: Option<String>,
-    /// Arguments that nobody takes.
+    /// Unknown arguments.
     pub strange: Vec<String>,
 }
 
@@ -37,18 +37,18 @@ impl MysqlConnection {
         MysqlServer::of(machine, &self.kwargs)
     }
 
-    /// As [`MysqlConnection::server`]; an argument that nobody takes is an error.
+    /// As [`MysqlConnection::server`], but an unknown argument is an error.
     pub fn strict(&self, machine: &dyn Probe) -> Result<MysqlServer> {
         MysqlServer::strict(machine, &self.kwargs)
     }
 }
 
-/// Why there is no answer.
+/// Why a query failed.
 #[derive(Debug)]
 pub enum MysqlFailure {
     /// The server refused, or could not be reached.
     MysqlServer { code: u32, text: String },
-    /// It did not come that far.
+    /// The query did not reach the server.
     Other(Error),
 }
 
@@ -68,7 +68,7 @@ const CONNECTION: &[&str] = &[
 ];
 
 impl MysqlServer {
-    /// From `connection_*` among the arguments, else from `mysql.*` of the options and the pillar.
+    /// From the arguments `connection_*`, otherwise from `mysql.*` in the options and the pillar.
     pub fn of(machine: &dyn Probe, kwargs: &Map) -> Result<MysqlServer> {
         let found = ["mariadb", "mysql"].iter().find_map(|name| cmd::which(machine, name));
         let program = found.ok_or_else(|| {
@@ -79,7 +79,7 @@ impl MysqlServer {
         let value = |name: &str| -> Result<Option<String>> {
             let given = match kwargs.get(&format!("connection_{name}")) {
                 Some(given) => Some(given.clone()),
-                // A file that the caller names has all there is to say.
+                // A file that the caller names replaces all of them.
                 None if file.is_some() => None,
                 None => config::option(machine, &format!("mysql.{name}"))?,
             };
@@ -117,7 +117,7 @@ impl MysqlServer {
         })
     }
 
-    /// As [`Server::of`], for functions: an argument that nobody takes is an error.
+    /// As [`MysqlServer::of`], but an unknown argument is an error, for functions.
     pub fn strict(machine: &dyn Probe, kwargs: &Map) -> Result<MysqlServer> {
         let server = MysqlServer::of(machine, kwargs)?;
         match server.strange.first() {
@@ -142,27 +142,27 @@ impl MysqlServer {
         server
     }
 
-    /// The rows of a statement of ours, which only looks.
+    /// The rows of a generated statement, which only reads.
     pub fn ask(&self, machine: &dyn Probe, statement: &str) -> Result<Vec<Map>, MysqlFailure> {
         let output = machine.query(&self.command(statement, None));
         self.reply(output, &[]).map(MysqlReply::rows)
     }
 
-    /// Runs a statement of ours; `secrets` are those that it has in it.
+    /// Runs a generated statement; `secrets` are those that it contains.
     pub fn tell(&self, machine: &dyn System, statement: &str, secrets: &[&str]) -> Result<Vec<Map>, MysqlFailure> {
         let output = machine.run(&self.command(statement, None));
         self.reply(output, secrets).map(MysqlReply::rows)
     }
 
-    /// Runs what the user wrote, in a database.
+    /// Runs a user's statements in a database.
     pub fn run(&self, machine: &dyn System, database: &str, statements: &str) -> Result<MysqlReply, MysqlFailure> {
         self.reply(machine.run(&self.command(statements, Some(database))), &[])
     }
 
     fn command(&self, statement: &str, database: Option<&str>) -> Command {
         let mut command = Command::new(std::iter::once(&self.program).chain(&self.arguments).cloned());
-        // Ours are quoted for UTF-8 and for escapes by backslash, whatever the server is set to: in some other
-        // character sets a letter's second byte is a backslash or a quote.
+        // Generated statements are quoted for UTF-8 and backslash escapes, independent of the server's settings: in
+        // some other character sets the second byte of a character is a backslash or a quote.
         let (charset, first) = match database {
             None => ("utf8mb4", "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '');\n"),
             Some(_) => (self.charset.as_deref().unwrap_or("utf8mb4"), ""),
@@ -205,12 +205,12 @@ fn split(line: &str) -> (u32, &str) {
 }
 
 impl MysqlFailure {
-    /// It is the login that was refused.
+    /// Whether the login was refused.
     pub fn is_denied(&self) -> bool {
         matches!(self, MysqlFailure::MysqlServer { code: 1045 | 1698, .. })
     }
 
-    /// The server's words, or the error if it was never asked.
+    /// The server's message, or the error if the server was not reached.
     pub fn reason(self) -> Result<String> {
         match self {
             MysqlFailure::MysqlServer { .. } => Ok(self.text()),

@@ -1,7 +1,7 @@
 //! `mysql`: users, databases, grants and queries of MySQL and MariaDB servers, through their own client.
 //!
-//! A call goes `states` or `functions` → `account`, `privileges` (what is to be said) → `client` (saying it)
-//! → `reply` (what came back).
+//! The path of a call: `states` or `functions`, then `account` and `privileges` (which statements), `client` (runs
+//! them) and `reply` (parses the result).
 
 mod account;
 mod answer;

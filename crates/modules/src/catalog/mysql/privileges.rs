@@ -1,4 +1,4 @@
-//! Privileges: what is requested, what `SHOW GRANTS` lists, and whether the one covers the other.
+//! Privileges: the requested ones, the output of `SHOW GRANTS`, and whether one covers the other.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ pub struct Privilege {
     pub column: Option<String>,
 }
 
-/// What privileges are on. The names are as in SQL, without their quotes; `*` is all.
+/// The object of privileges. The names are as in SQL, without quotes; `*` means all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MysqlObject {
     /// `PROCEDURE` or `FUNCTION`; empty for tables.
     pub kind: &'static str,
-    /// With its escaped wildcards, if it is a whole database.
+    /// With escaped wildcards if it is a whole database.
     pub database: String,
     pub table: String,
 }
@@ -34,12 +34,12 @@ pub struct Grant {
 
 const ALL: &str = "ALL PRIVILEGES";
 
-/// What MySQL 8 lists one by one where all were granted on everything.
+/// The privileges that MySQL 8 lists separately if all were granted on everything.
 const STATIC: &str = "ALTER,ALTER ROUTINE,CREATE,CREATE ROLE,CREATE ROUTINE,CREATE TABLESPACE,CREATE TEMPORARY TABLES,\
 CREATE USER,CREATE VIEW,DELETE,DROP,DROP ROLE,EVENT,EXECUTE,FILE,INDEX,INSERT,LOCK TABLES,PROCESS,REFERENCES,RELOAD,\
 REPLICATION CLIENT,REPLICATION SLAVE,SELECT,SHOW DATABASES,SHOW VIEW,SHUTDOWN,SUPER,TRIGGER,UPDATE";
 
-/// Privileges as users write them: `select, insert (a, b), all`.
+/// Parses privileges as users write them: `select, insert (a, b), all`.
 pub fn wanted(text: &str) -> Result<BTreeSet<Privilege>> {
     let mut tokens = tokens(text).into_iter().peekable();
     let mut privileges = BTreeSet::new();
@@ -83,7 +83,7 @@ pub fn wanted(text: &str) -> Result<BTreeSet<Privilege>> {
     }
 }
 
-/// Other names of the same privilege, as MariaDB prints them.
+/// Resolves alternative names of a privilege, as MariaDB prints them.
 fn resolved(name: &str) -> String {
     match name {
         "REPLICATION REPLICA" => "REPLICATION SLAVE",
@@ -94,8 +94,8 @@ fn resolved(name: &str) -> String {
 }
 
 impl MysqlObject {
-    /// `db.*`, `*.*`, `db.table`. Unless `escape`, the names may be quoted already, with wildcards, and
-    /// `PROCEDURE` or `FUNCTION` may stand before them.
+    /// Parses `db.*`, `*.*`, `db.table`. Without `escape`, the names may be quoted and contain wildcards, and
+    /// `PROCEDURE` or `FUNCTION` may precede them.
     pub fn wanted(text: &str, escape: bool) -> Result<MysqlObject> {
         let odd = || {
             Error::arguments(format!("database: '{text}' is no level of privileges"))
@@ -131,7 +131,7 @@ impl MysqlObject {
         }
     }
 
-    /// In SQL.
+    /// The object in SQL.
     pub fn sql(&self) -> String {
         let name = |name: &str| if name == "*" { "*".to_owned() } else { quote::identifier(name) };
         let kind = if self.kind.is_empty() { String::new() } else { format!("{} ", self.kind) };
@@ -144,7 +144,7 @@ impl MysqlObject {
     }
 }
 
-/// In SQL: `SELECT, INSERT (`a`, `b`)`.
+/// The privileges in SQL: `SELECT, INSERT (`a`, `b`)`.
 pub fn sql<'a>(privileges: impl IntoIterator<Item = &'a Privilege>) -> String {
     let one = |privilege: &Privilege| match &privilege.column {
         Some(column) => format!("{} ({})", privilege.name, quote::identifier(column)),
@@ -154,7 +154,7 @@ pub fn sql<'a>(privileges: impl IntoIterator<Item = &'a Privilege>) -> String {
 }
 
 impl Grant {
-    /// `None` for what is no grant of privileges: a role, a proxy.
+    /// Parses a line; `None` if it doesn't grant privileges: a role, a proxy.
     pub fn parse(line: &str) -> Option<Grant> {
         let rest = line.strip_prefix("GRANT ")?;
         let found = tokens(rest);
@@ -178,7 +178,7 @@ impl Grant {
     }
 }
 
-/// The privileges that a user has on an object.
+/// The privileges of a user on an object.
 pub struct HeldPrivileges {
     privileges: BTreeSet<Privilege>,
     pub grant_option: bool,
@@ -198,7 +198,7 @@ impl HeldPrivileges {
         held
     }
 
-    /// In MariaDB since 10.5.2 `REPLICATION CLIENT` is listed as `BINLOG MONITOR`.
+    /// MariaDB since 10.5.2 lists `REPLICATION CLIENT` as `BINLOG MONITOR`.
     fn has(&self, wanted: &Privilege) -> bool {
         let named =
             |name: &str, column: Option<String>| self.privileges.contains(&Privilege { name: name.into(), column });
@@ -214,13 +214,13 @@ impl HeldPrivileges {
         wanted.iter().all(|privilege| self.has(privilege))
     }
 
-    /// These, and no others.
+    /// Whether the user has exactly these privileges.
     pub fn are(&self, wanted: &BTreeSet<Privilege>) -> bool {
         let held = HeldPrivileges { privileges: wanted.clone(), grant_option: self.grant_option };
         self.covers(wanted) && held.covers(&self.privileges)
     }
 
-    /// Those of the requested that are there; everything, if all are requested.
+    /// The requested privileges that the user has; all of them if all are requested.
     pub fn of(&self, wanted: &BTreeSet<Privilege>) -> BTreeSet<Privilege> {
         if wanted.iter().any(|privilege| privilege.name == ALL) {
             return match self.privileges.is_empty() {
@@ -239,12 +239,12 @@ impl HeldPrivileges {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     Word(String),
-    /// In backticks or quotes, without them.
+    /// A text in backticks or quotes, without those.
     Quoted(String),
     Sign(char),
 }
 
-/// A statement in pieces, as the server cuts it.
+/// Splits a statement into tokens as the server does.
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut letters = text.chars().peekable();
@@ -255,7 +255,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
                 let mut quoted = String::new();
                 while let Some(next) = letters.next() {
                     match next {
-                        // Twice: it is a part of the text.
+                        // A doubled quote is part of the text.
                         next if next == letter && letters.next_if_eq(&letter).is_none() => break,
                         '\\' if letter != '`' => quoted.extend(letters.next()),
                         next => quoted.push(next),

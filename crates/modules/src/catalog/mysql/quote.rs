@@ -1,6 +1,6 @@
-//! Values and names in SQL, so that nothing in them can become SQL.
+//! Quotes values and names in SQL, so that they can't inject SQL.
 
-/// A text. Backslashes escape: the server is told so before ([`super::client`]).
+/// A string literal with backslash escapes, for which the session is configured before ([`super::client`]).
 pub fn literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('\'');
@@ -22,9 +22,9 @@ pub fn identifier(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// The name of a database in a grant on all of it, where `_` stands for any letter unless it is escaped.
+/// The name of a database in a grant on all of it, where an unescaped `_` matches any character.
 ///
-/// `%` stays the wildcard that it is in Salt, too.
+/// As in Salt, `%` stays a wildcard.
 pub fn pattern(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len() + 4);
     let mut before = ' ';

@@ -1,11 +1,11 @@
-//! What the client prints with `--xml -vvv`: rows, and how many were changed.
+//! Parses the client's output with `--xml -vvv`: rows, and the number of changed rows.
 
 use rocksalt_core::{Map, Value};
 
-/// The answers to all statements of one call.
+/// The results of all statements of one call.
 #[derive(Debug, Default, PartialEq)]
 pub struct MysqlReply {
-    /// The rows of each statement that has any to give.
+    /// The rows of each statement that returns any.
     pub sets: Vec<Vec<Map>>,
     pub affected: u64,
 }
@@ -18,7 +18,7 @@ impl MysqlReply {
         let mut rest = text;
         while let Some(line) = rest.lines().next() {
             if line == RULE {
-                // The statement itself, which may contain anything.
+                // The statement itself, which may contain any text.
                 let after = &rest[RULE.len()..];
                 rest = after.find(&format!("\n{RULE}\n")).map_or("", |end| &after[end + RULE.len() + 2..]);
             } else if line.starts_with("<resultset ") {
@@ -41,7 +41,7 @@ impl MysqlReply {
 }
 
 fn rows(text: &str) -> Vec<Map> {
-    // The head has the statement in it, with its `>` escaped.
+    // The head contains the statement, with `>` escaped.
     let body = text.split_once('>').map_or("", |(_, body)| body);
     body.split("<row>").skip(1).map(fields).collect()
 }
@@ -73,7 +73,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As MariaDB 10.11's client prints it.
+    /// The output of MariaDB 10.11's client.
     const PRINTED: &str = "--------------
 SELECT 1 AS a, NULL AS b, \"x<y&\\\"\\n\" as c, '
 <resultset '

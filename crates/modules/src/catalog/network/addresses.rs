@@ -61,7 +61,7 @@ fn described(interface: &Interface) -> Map {
     known
 }
 
-/// The named interface, or Salt's text that says which ones there are.
+/// The named interface, or Salt's text that lists the existing ones.
 fn find(machine: &dyn Probe, name: &str) -> std::result::Result<Interface, Value> {
     let mut all = interfaces(machine);
     match all.iter().position(|interface| interface.name == name) {
@@ -194,7 +194,7 @@ impl Function for IpAddrs {
 
     fn call(self, machine: &dyn System) -> Result<Vec<String>> {
         let mut found = chosen(machine, self.interface.as_deref(), self.include_loopback, false);
-        // As in Salt, a network is more precise than a type.
+        // As in Salt, a network takes precedence over a type.
         match self.r#type.as_deref().filter(|_| self.cidr.is_none()) {
             Some("public") => found.retain(|(ip, _)| !is_private(*ip)),
             Some("private") => found.retain(|(ip, _)| is_private(*ip)),

@@ -1,4 +1,4 @@
-//! Arithmetic with addresses and networks; pure.
+//! Arithmetic on addresses and networks; pure functions.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,7 +18,7 @@ pub(super) struct Subnet {
 }
 
 impl Subnet {
-    /// From `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or a single address.
+    /// Parses `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or a single address.
     pub(super) fn parse(text: &str) -> Result<Subnet> {
         let fault = || Error::arguments(format!("'{text}' does not appear to be an IPv4 or IPv6 network"));
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
@@ -69,7 +69,7 @@ pub(super) fn address(text: &str) -> Result<IpAddr> {
     text.trim().parse().map_err(|_| Error::arguments(format!("'{text}' does not appear to be an IPv4 or IPv6 address")))
 }
 
-/// The networks that the registries keep off the public internet, as Python's `ipaddress` has them.
+/// Whether Python's `ipaddress` counts the address as private.
 pub(super) fn is_private(ip: IpAddr) -> bool {
     const PRIVATE: &[&str] = &[
         "0.0.0.0/8",
@@ -273,7 +273,7 @@ mod tests {
     use crate::catalog;
     use crate::machine::Fake;
 
-    /// What Salt 3008.3 answers.
+    /// The results of Salt 3008.3.
     #[test]
     fn addresses_are_counted_as_in_salt() {
         let cases = [

@@ -85,7 +85,7 @@ impl Function for ModHostname {
     }
 }
 
-/// Sets the kernel's name, the file that is read at boot, and the old name's entries in the hosts file.
+/// Sets the kernel's host name, the file that is read at boot, and the old name's entries in the hosts file.
 pub fn set_hostname(machine: &dyn System, name: &str) -> Result<bool> {
     sound_hostname(name)?;
     let old = hostname(machine);
@@ -121,7 +121,7 @@ pub fn set_hostname(machine: &dyn System, name: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// It becomes part of a command line and of files.
+/// Checks a host name, which becomes part of a command line and of files.
 pub fn sound_hostname(name: &str) -> Result<()> {
     let sound = |part: &str| {
         !part.is_empty() && !part.starts_with('-') && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
@@ -133,7 +133,7 @@ pub fn sound_hostname(name: &str) -> Result<()> {
     }
 }
 
-/// Replaces a whole word, and leaves the blanks between words as they are.
+/// Replaces whole words, and keeps the blanks between words.
 fn renamed(text: &str, old: &str, new: &str) -> String {
     let word = |part: &str| {
         let (bare, blanks) = part.split_at(part.trim_end().len());

@@ -1,4 +1,4 @@
-//! `network`: interfaces, addresses, tables, and whether something can be reached.
+//! `network`: interfaces, addresses, tables, and reachability of hosts.
 
 mod addresses;
 mod arithmetic;

@@ -1,4 +1,4 @@
-//! Whether other hosts can be reached.
+//! Functions that test whether other hosts can be reached.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -13,7 +13,7 @@ use crate::grains::{hosts, look};
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// A host is a user's word: it must not be taken for an option.
+/// Checks a host, which may come from a user: it must not be taken for an option.
 fn sound_host(host: &str) -> Result<&str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
     if host.is_empty() || host.starts_with('-') || !host.chars().all(allowed) {
@@ -180,7 +180,7 @@ impl Function for Connect {
     }
 }
 
-/// Only a refusal says that nobody is there: silence may be a service that has nothing to say.
+/// Tests a UDP port. Only a refusal means that it is closed: a service may be silent.
 fn datagram(ip: IpAddr, port: u16, timeout: Duration) -> std::io::Result<()> {
     let any: IpAddr = if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0))?;
@@ -228,7 +228,7 @@ impl Function for Wol {
     }
 }
 
-/// Six times 255, then the address sixteen times.
+/// The magic packet: six times 255, then the address sixteen times.
 fn magic_packet(mac: &str) -> Result<Vec<u8>> {
     let digits: String = mac.chars().filter(|c| !":-.".contains(*c)).collect();
     let fault = || Error::arguments(format!("Invalid MAC address '{mac}'"));

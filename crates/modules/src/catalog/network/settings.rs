@@ -1,4 +1,4 @@
-//! `network.system`: the settings that are no interface's own: whether interfaces are configured at boot, and names.
+//! `network.system`: settings that don't belong to an interface: networking at boot, and names.
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ pub struct System {
     kwargs: Map,
 }
 
-/// What is written down.
+/// The settings in the files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct NetworkSettings {
     networking: String,
@@ -71,7 +71,7 @@ struct NetworkSettings {
 pub struct SettingsPlan {
     old: NetworkSettings,
     new: NetworkSettings,
-    /// The running machine's name is another one.
+    /// The running machine has another name.
     rename: bool,
     done: Verdict,
 }
@@ -96,7 +96,7 @@ impl NetworkSettings {
         }
     }
 
-    /// As Salt shows them.
+    /// The settings in Salt's form.
     fn shown(&self) -> String {
         let all = [
             ("NETWORKING", &self.networking),
@@ -174,7 +174,7 @@ impl State for System {
     }
 
     fn touches(&self) -> Touches {
-        // The network is stopped and started again, so nobody should be using it.
+        // The network is restarted, so no other step may use it.
         Touches::everything()
     }
 }
@@ -196,7 +196,7 @@ impl System {
             }
         }
         if text != before {
-            // Often a link to what another program writes: the link stays.
+            // Often a link to another program's file: the link is kept.
             let place = crate::catalog::file::followed(machine, Path::new(RESOLV));
             tool::write(machine, &place.to_string_lossy(), text.as_bytes(), None)?;
         }
@@ -215,7 +215,7 @@ impl System {
     }
 }
 
-/// A text with the line that begins so made anew, or with one more.
+/// Replaces the line that begins with `start`, or adds it.
 fn with_line(text: &str, start: &str, line: &str) -> String {
     let mut found = false;
     let mut new = String::new();
@@ -236,7 +236,7 @@ fn with_line(text: &str, start: &str, line: &str) -> String {
     new
 }
 
-/// What Salt takes for yes and no here.
+/// A boolean by Salt's rules here.
 fn yes(value: &Value) -> Option<bool> {
     match value.to_string().to_ascii_lowercase().as_str() {
         "yes" | "on" | "true" | "1" => Some(true),

@@ -59,7 +59,7 @@ fn parse(line: &str) -> Option<Socket> {
     })
 }
 
-/// `0100007F:1F90`: 32 bits at a time, as they lie in memory.
+/// Parses `0100007F:1F90`: words of 32 bits in host byte order.
 fn end(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let mut bytes = Vec::new();
@@ -74,7 +74,7 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// Which program has which socket, as `12/sshd`. Of other users' programs only root learns it.
+/// The program of each socket, as `12/sshd`. Other users' programs are only visible to root.
 fn programs(machine: &dyn Probe) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for pid in look::names(machine, "/proc").iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit())) {

@@ -22,7 +22,7 @@ fn of_family(machine: &dyn Probe, family: Option<&str>) -> Result<Vec<Route>> {
     }
 }
 
-/// As `netstat -rn` shows it.
+/// A route in the form of `netstat -rn`.
 fn shown(route: &Route) -> Map {
     let (family, destination, mask) = match route.destination {
         IpAddr::V4(ip) => ("inet", ip.to_string(), netmask(route.prefix).to_string()),
@@ -110,7 +110,7 @@ impl Function for GetRoute {
     }
 }
 
-/// A datagram socket knows its own address once it has a partner, and sends nothing for it.
+/// The local address of a connected datagram socket; nothing is sent.
 fn source(to: IpAddr) -> Option<IpAddr> {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0)).ok()?;
@@ -118,7 +118,7 @@ fn source(to: IpAddr) -> Option<IpAddr> {
     socket.local_addr().ok().map(|address| address.ip())
 }
 
-/// Hardware addresses and the IPv4 addresses behind them, from `/proc/net/arp`.
+/// Hardware addresses with their IPv4 addresses, from `/proc/net/arp`.
 fn neighbours(machine: &dyn Probe) -> Map {
     let text = look::text(machine, "/proc/net/arp").unwrap_or_default();
     let lines = text.lines().skip(1).filter_map(|line| {
@@ -181,7 +181,7 @@ impl Function for IpNeighs6 {
     }
 }
 
-/// Lines such as `fe80::1 dev eth0 lladdr 02:fc:00:00:00:05 router REACHABLE`.
+/// Parses lines such as `fe80::1 dev eth0 lladdr 02:fc:00:00:00:05 router REACHABLE`.
 fn parse_neighbours(text: &str) -> Map {
     let lines = text.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

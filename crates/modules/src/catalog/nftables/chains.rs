@@ -112,7 +112,7 @@ pub struct ChainPresent {
     family: String,
 }
 
-/// The words that make a chain a base chain; all three or none.
+/// The definition of a base chain, from all three arguments or none.
 pub fn base(kind: Option<&str>, hook: Option<&str>, priority: &Value) -> Result<Option<String>> {
     let priority = if priority.is_null() { None } else { Some(priority.to_string()) };
     match (kind, hook, priority) {
@@ -134,7 +134,7 @@ impl State for ChainPresent {
             let comment = format!("nftables {name} chain is already exist in {table} table for {of}");
             return Ok(Decision::Settled(Verdict::good(comment)));
         }
-        // In a dry run an earlier step may be the one that makes the table.
+        // In a dry run an earlier step may create the table.
         if !step.test && !ruleset::tables(machine, of)?.contains(table) {
             return Ok(Decision::Settled(Verdict::bad(format!(
                 "Failed to create {name} chain in {table} table: Table {table} in family {of} does not exist for {of}"

@@ -10,19 +10,19 @@ use crate::grains::look;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// The form of most answers: whether it is so, and a sentence.
+/// The form of most results: a boolean and a text.
 pub fn answer(result: bool, comment: String) -> Map {
     [("result".into(), result.into()), ("comment".into(), comment.into())].into_iter().collect()
 }
 
-/// That there is a table, in Salt's words.
+/// Salt's result if a table exists.
 fn table_answer(machine: &dyn Probe, table: &str, of: &str) -> Result<Map> {
     let there = ruleset::tables(machine, of)?.iter().any(|known| known == table);
     let is = if there { "exists" } else { "does not exist" };
     Ok(answer(there, format!("Table {table} in family {of} {is}")))
 }
 
-/// A chain that must be there.
+/// A chain; an error if it doesn't exist.
 pub fn needed(machine: &dyn Probe, of: &str, table: &str, chain: &str) -> Result<String> {
     ruleset::chain(machine, of, table, chain)?
         .ok_or_else(|| Error::failed(format!("Chain {chain} in table {table} in family {of} does not exist")))
@@ -115,7 +115,7 @@ impl Function for GetRulesJson {
     }
 }
 
-/// The objects of what `nft --json` prints.
+/// The objects in the output of `nft --json`.
 fn objects(text: &str) -> Result<Vec<Value>> {
     let data =
         json::parse(text).map_err(|error| Error::failed(format!("nft printed something else than JSON: {error}")))?;

@@ -46,7 +46,7 @@ pub const STATES: &[StateEntry] = &[
     state::<chains::TablePresent>(),
 ];
 
-/// A family's name for `nft`.
+/// `nft`'s name of a family.
 fn family(name: &str) -> Result<&'static str> {
     Ok(match name {
         "ipv4" | "ip4" | "ip" => "ip",
@@ -62,7 +62,7 @@ fn family(name: &str) -> Result<&'static str> {
     })
 }
 
-/// `nft` reads its words as a program, so a name must be nothing but a name.
+/// Checks names: `nft` parses its arguments as a program.
 fn plain(names: &[&str]) -> Result<()> {
     let letter = |c: char| c.is_ascii_alphanumeric() || "_.-/\\".contains(c);
     let sound = |name: &&&str| {

@@ -1,11 +1,11 @@
-//! A rule's text, built from arguments as Salt builds it, and when two texts are the same rule.
+//! The text of a rule, built from arguments as Salt builds it, and a normal form for comparing rules.
 
 use rocksalt_core::{Map, Value};
 
 use super::family;
 use crate::{Error, Result};
 
-/// From the arguments of a state, without those that are not the rule's own.
+/// Builds a rule from the arguments of a state, except for those that don't belong to the rule.
 pub fn build(arguments: &Map, family_name: &str) -> Result<String> {
     let family = family(family_name)?;
     let text = |name: &str| arguments.get(name).filter(|value| !value.is_null()).map(listed);
@@ -15,7 +15,7 @@ pub fn build(arguments: &Map, family_name: &str) -> Result<String> {
     let mut push = |part: Option<String>| parts.extend(part);
     push(text("if").map(|name| format!("meta iifname {name}")));
     push(text("of").map(|name| format!("meta oifname {name}")));
-    // Salt's own examples write them in capitals, which nft does not know.
+    // Salt's own examples are in capitals, which nft does not accept.
     push(text("connstate").map(|states| format!("ct state {{ {} }}", states.to_ascii_lowercase())));
     push(text("icmp-type").map(|kind| format!("icmp type {{ {kind} }}")));
     push(text("icmpv6-type").map(|kind| format!("icmpv6 type {{ {kind} }}")));
@@ -46,7 +46,7 @@ pub fn build(arguments: &Map, family_name: &str) -> Result<String> {
         }
     }
     let icmp = arguments.contains_key("icmp-type") || arguments.contains_key("icmpv6-type");
-    // Salt forgets the protocol here, and the rule takes every packet.
+    // Salt omits the protocol here, so that its rule matches every packet.
     push((!proto.is_empty() && !has_port && !icmp).then(|| format!("meta l4proto {proto}")));
     push(text("target").or_else(|| text("jump")));
     push(text("j"));
@@ -60,7 +60,7 @@ pub fn build(arguments: &Map, family_name: &str) -> Result<String> {
     Ok(rule)
 }
 
-/// A list as nft writes it.
+/// A list in nft's form.
 fn listed(value: &Value) -> String {
     match value {
         Value::List(items) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
@@ -68,7 +68,7 @@ fn listed(value: &Value) -> String {
     }
 }
 
-/// Ports from high to low, as Salt writes them.
+/// Ports in descending order, as in Salt.
 fn sorted(ports: &str) -> String {
     let mut ports: Vec<&str> = ports.split(',').map(str::trim).collect();
     let number = |port: &str| port.split(['-', ':']).next().and_then(|first| first.parse::<u32>().ok());
@@ -76,7 +76,7 @@ fn sorted(ports: &str) -> String {
     ports.join(", ").replace(':', "-")
 }
 
-/// nft reads it as a program: one rule must not become several commands.
+/// Checks a rule: nft parses it as a program, so it must not contain several commands.
 pub fn sound(rule: &str) -> Result<()> {
     match rule.contains([';', '\n', '#']) {
         true => Err(Error::arguments(format!("the rule '{rule}' has ';', '#' or a line break in it"))),
@@ -84,7 +84,8 @@ pub fn sound(rule: &str) -> Result<()> {
     }
 }
 
-/// The same for all texts of one rule: without counts and quotes, sets in order, and no set for a single thing.
+/// A normal form that is equal for all texts of one rule: without counters and quotes, with sorted sets, and without
+/// sets of a single item.
 pub fn normal(rule: &str) -> Vec<String> {
     let spaced: String = rule
         .chars()
@@ -121,7 +122,7 @@ pub fn normal(rule: &str) -> Vec<String> {
                 }
             }
             ("meta", None) if matches!(all.peek(), Some(&("iifname" | "oifname"))) => {}
-            // A state without braces may be a list too.
+            // A connection state without braces may be a list too.
             (word, None) => words.push(word.to_owned()),
         }
     }

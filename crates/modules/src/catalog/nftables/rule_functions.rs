@@ -186,7 +186,7 @@ impl Function for Insert {
     }
 }
 
-/// Puts a rule somewhere, unless it is there already.
+/// Adds a rule, unless it exists already.
 fn put(machine: &dyn System, verb: &str, place: &[&str], rule: &str, of: &str) -> Result<Map> {
     rule::sound(rule)?;
     let (table, chain) = (place[1], place[2]);

@@ -103,12 +103,12 @@ pub struct Delete {
     kwargs: Map,
 }
 
-/// The decision for a plan after which the rules are saved, if they are: the path, and the comment then.
+/// The decision for a plan; if the rules are saved afterwards, `save` has the path and the comment.
 pub fn announced(plan: Plan, would: String, save: Option<(String, String)>) -> Result<Decision> {
     Ok(plan.with_own(&save)?.announced(would))
 }
 
-/// Carries out the commands, and saves the rules.
+/// Runs the commands, and saves the rules.
 pub fn apply(mut plan: Plan, machine: &dyn System) -> Result<Verdict> {
     let save: Option<(String, String)> = plan.take_own()?;
     let verdict = plan.carry_out(machine)?;
@@ -228,7 +228,7 @@ pub fn touches(save: &Value) -> Touches {
     if save.truth() { touches.writes(Thing::Path("/etc/nftables".into())) } else { touches }
 }
 
-/// Runs `nft`, and says nothing if it succeeds.
+/// Runs `nft`, which prints nothing on success.
 pub fn act(machine: &dyn System, words: &[&str]) -> Result<()> {
     let nft = ruleset::nft(machine)?;
     let argv: Vec<&str> = std::iter::once(nft.as_str()).chain(words.iter().copied()).collect();

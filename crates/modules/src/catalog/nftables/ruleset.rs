@@ -1,4 +1,4 @@
-//! What is in force, as `nft` shows it.
+//! Reads the current rules through `nft`.
 
 use rocksalt_core::Value;
 
@@ -19,7 +19,7 @@ pub fn nft(machine: &dyn Probe) -> Result<String> {
     tool::find(machine, "nft")
 }
 
-/// A chain as it is shown, with the handle of each rule; `None` if there is no such chain.
+/// A chain's listing with the handle of each rule; `None` if the chain doesn't exist.
 pub fn chain(machine: &dyn Probe, name: &str, table: &str, chain: &str) -> Result<Option<String>> {
     plain(&[table, chain])?;
     let argv = [&nft(machine)?, "--handle", "list", "chain", family(name)?, table, chain];
@@ -39,20 +39,20 @@ pub fn handle(text: &str, rule: &str) -> Option<String> {
     rules(text).find(|(known, _)| normal(known) == wanted).map(|(_, handle)| handle.to_owned())
 }
 
-/// What makes a chain a base chain: `type filter hook input priority filter`, and its policy.
+/// The definition of a base chain, `type filter hook input priority filter`, and its policy.
 pub fn base(text: &str) -> Option<(&str, &str)> {
     let line = text.lines().map(str::trim).find(|line| line.starts_with("type "))?;
     let (kind, rest) = line.split_once(';')?;
     Some((kind, rest.trim().strip_prefix("policy ").unwrap_or("accept").trim_end_matches(';')))
 }
 
-/// Where the rules are saved: Salt's place, which is one file, or one in the folder of that name.
+/// The file in which rules are saved: Salt's path, which is a file or a directory.
 pub fn save_path(machine: &dyn Probe, given: Option<&Value>) -> String {
     let path = given.filter(|path| path.truth()).map_or("/etc/nftables".to_owned(), ToString::to_string);
     if look::is_directory(machine, &path) { format!("{path}/salt-all-in-one.nft") } else { path }
 }
 
-/// Writes all that is in force to a file that `nft -f` takes.
+/// Writes all current rules to a file that `nft -f` accepts.
 pub fn save(machine: &dyn System, path: &str) -> Result<String> {
     let text = tool::told(machine, &[&nft(machine)?, "list", "ruleset"])?;
     let text = format!("#! nft -f\n\n{}\n", text.trim_end());

@@ -25,11 +25,11 @@ pub const STATES: &[StateEntry] = &[
     state::<states::Removed>(),
 ];
 
-/// npm in a directory, or for the whole machine.
+/// npm in a directory, or globally.
 fn tool(dir: Option<&str>, user: Option<&str>, registry: Option<&str>, env: &Value) -> Result<Tool> {
     let mut tool = Tool { user: user.map(str::to_owned), cwd: dir.map(str::to_owned), ..Tool::new(["npm"]) };
     tool.env.extend(variables(env)?);
-    // An address may carry a password: not where everybody sees it.
+    // A registry's URL may contain a password, so it must not be visible to other users.
     if let Some(registry) = registry {
         tool = tool.with("npm_config_registry", registry);
     }
@@ -39,7 +39,7 @@ fn tool(dir: Option<&str>, user: Option<&str>, registry: Option<&str>, env: &Val
         .with("npm_config_audit", "false"))
 }
 
-/// Words, with `--global` where no directory is meant.
+/// The arguments, with `--global` if there is no directory.
 fn words(dir: Option<&str>, words: &[&str]) -> Vec<String> {
     let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     if dir.is_none() {
@@ -48,14 +48,14 @@ fn words(dir: Option<&str>, words: &[&str]) -> Vec<String> {
     words
 }
 
-/// The packages that are installed, and what is known of each.
+/// The installed packages with their details.
 fn listed(machine: &dyn Probe, tool: &Tool, dir: Option<&str>) -> Result<Map> {
     let words = words(dir, &["list", "--json", "--depth=0"]);
     let output = tool.look(machine, &words)?;
     read(&output).ok_or_else(|| tool.failed(&words, &output))
 }
 
-/// npm ends badly where only a dependency is missing; its list is right all the same.
+/// npm exits with an error if a dependency is missing, but its list is still correct.
 fn read(output: &Output) -> Option<Map> {
     let text = output.text();
     let found = json::parse(text.get(text.find('{')?..)?).ok()?;
@@ -64,7 +64,7 @@ fn read(output: &Output) -> Option<Map> {
     Some(all.iter().filter(|(_, value)| there(value)).map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// Name and version of `name@1.2`, `@scope/name@^1`.
+/// Splits `name@1.2` or `@scope/name@^1` into name and version.
 fn parts(package: &str) -> (&str, Option<&str>) {
     match package.rfind('@').filter(|at| *at > 0) {
         Some(at) => (&package[..at], Some(&package[at + 1..])),
@@ -72,7 +72,7 @@ fn parts(package: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A user's word that must not be taken for an option.
+/// Checks that a name can't be taken for an option.
 fn sound(name: &str) -> Result<&str> {
     match name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
         true => Err(Error::arguments(format!("'{name}' is no name of a package"))),

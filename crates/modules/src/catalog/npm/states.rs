@@ -152,7 +152,7 @@ impl State for Bootstrap {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let name = &self.name;
         let tool = tool(Some(name), self.user.as_deref(), None, &Value::Null)?;
-        // npm itself tells whether something is missing: its list ends badly then.
+        // `npm list` exits with an error if something is missing.
         if tool.look(machine, &["list", "--depth=0"])?.success() {
             return Ok(Decision::Settled(Verdict::good("Directory is already bootstrapped")));
         }

@@ -45,7 +45,7 @@ pub struct Get {
     unmask: Value,
 }
 
-/// As Salt marks what was not given: a null may be given.
+/// Salt's marker for an argument that wasn't given: null is a valid value.
 const UNSET: &str = "__unset__";
 
 fn unset() -> Value {
@@ -60,7 +60,7 @@ impl Function for Get {
         let found = at(&pillar, &self.key, &self.delimiter);
         let option = |name: &str| machine.options().get(name).is_some_and(Value::truth);
         if self.merge {
-            // What doesn't go together isn't merged.
+            // Values of different types aren't merged.
             match (&self.default, found) {
                 (Value::Map(_) | Value::List(_), None) => return Ok(self.default),
                 (Value::Map(default), Some(Value::Map(found))) => {
@@ -86,7 +86,7 @@ impl Function for Get {
     }
 }
 
-/// A path is a text, a list of steps, or one step that is no text.
+/// The value at a path: a text, a list of keys, or a single key that isn't text.
 fn at<'a>(pillar: &'a Map, key: &Value, delimiter: &str) -> Option<&'a Value> {
     match key {
         Value::String(path) => pillar.walk(path, delimiter),
@@ -137,7 +137,7 @@ impl Function for Item {
     }
 }
 
-/// Each value under its path.
+/// Each value by its path.
 pub fn items(pillar: &Map, paths: Vec<String>, delimiter: &str, default: &Value) -> Map {
     let found = paths.into_iter().map(|path| {
         let value = pillar.walk(&path, delimiter).unwrap_or(default).clone();

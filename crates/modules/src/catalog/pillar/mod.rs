@@ -1,4 +1,4 @@
-//! `pillar`: data that the controller has for this target alone.
+//! `pillar`: data on the controller that only this target can read.
 
 mod look;
 mod whole;
@@ -24,7 +24,7 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<look::Raw>(),
 ];
 
-/// The pillar as it is, or compiled anew for other environments or with values given over it.
+/// The pillar, or one that is compiled for other environments or with additional values.
 fn pillar(machine: &dyn System, saltenv: Option<&str>, pillarenv: Option<&str>, given: Map) -> Result<Arc<Map>> {
     if saltenv.is_none() && pillarenv.is_none() && given.is_empty() {
         return machine.pillar();

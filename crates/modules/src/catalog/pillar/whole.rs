@@ -1,4 +1,4 @@
-//! The pillar as a whole.
+//! Functions on the whole pillar.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl PillarArguments {
             return Err(Error::arguments("Failed to decrypt pillar override: only plain values can be given")
                 .hint("leave out `pillar_enc`"));
         }
-        // Salt doesn't take values along when paths are given.
+        // As in Salt, additional values are ignored if paths are given.
         let given = if self.args.is_empty() { self.pillar.unwrap_or_default() } else { Map::new() };
         let whole = pillar(machine, self.saltenv.as_deref(), self.pillarenv.as_deref(), given)?;
         match self.args.is_empty() {
@@ -97,7 +97,7 @@ fn map(shown: &Map) -> Map {
     shown.iter().map(|(key, value)| (key.clone(), obfuscated(value))).collect()
 }
 
-/// With Python's names of types, as everywhere in Salt.
+/// With Python's names of types, as in Salt.
 fn obfuscated(value: &Value) -> Value {
     let name = match value {
         Value::Map(inner) => return Value::Map(map(inner)),

@@ -10,7 +10,7 @@ use super::requirement::normal;
 use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
-/// pip of a virtual environment, of a python, a pip itself; else the target's own.
+/// The pip of a virtual environment or a Python, or a pip itself; by default the target's own.
 pub fn pip(machine: &dyn Probe, bin_env: Option<&str>) -> Result<Tool> {
     let stat = |path: &str| machine.stat(Path::new(path), true).ok().flatten();
     let quiet = |tool: Tool| tool.with("PIP_DISABLE_PIP_VERSION_CHECK", "1").with("PIP_NO_INPUT", "1");
@@ -43,7 +43,7 @@ pub fn pip(machine: &dyn Probe, bin_env: Option<&str>) -> Result<Tool> {
     }
 }
 
-/// Names in their normal form, and versions, of all that is installed.
+/// The installed packages: normalised names and versions.
 pub fn installed(machine: &dyn Probe, tool: &Tool) -> Result<Map> {
     let text = looking(tool).text(machine, &["list", "--format=json"])?;
     let mut found = Map::new();
@@ -53,14 +53,14 @@ pub fn installed(machine: &dyn Probe, tool: &Tool) -> Result<Map> {
     Ok(found)
 }
 
-/// Name, version and newest version of what could be newer.
+/// The outdated packages: name, version and newest version.
 pub fn outdated(machine: &dyn Probe, tool: &Tool) -> Result<Vec<[String; 4]>> {
     let text = looking(tool).text(machine, &["list", "--outdated", "--format=json"])?;
     let one = |package: Value| ["name", "version", "latest_version", "latest_filetype"].map(|key| field(&package, key));
     Ok(listed(&text)?.into_iter().map(one).collect())
 }
 
-/// What an install would install, names and versions; none if this pip can't tell.
+/// The packages that an installation would install, with versions; `None` if this pip can't report that.
 pub fn foreseen(machine: &dyn Probe, tool: &Tool, install: &[String]) -> Option<Vec<(String, String)>> {
     let mut words = install.to_vec();
     words.splice(1..1, ["--dry-run", "--quiet", "--report", "-"].map(str::to_owned));
@@ -74,7 +74,7 @@ pub fn foreseen(machine: &dyn Probe, tool: &Tool, install: &[String]) -> Option<
 }
 
 fn listed(text: &str) -> Result<Vec<Value>> {
-    // Warnings may stand before it.
+    // Warnings may precede the JSON.
     let start = text.find('[').unwrap_or(0);
     let parsed = json::parse(&text[start..]).ok().and_then(|value| value.as_list().map(<[Value]>::to_vec));
     parsed.ok_or_else(|| Error::failed(format!("Invalid JSON: {text}")))

@@ -1,4 +1,4 @@
-//! `pip.installed`: Python packages that are there.
+//! `pip.installed`: Python packages are installed.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -38,7 +38,7 @@ pub struct Installed {
 pub struct PipPlan {
     options: Options,
     tool: Tool,
-    /// Normal names, and what was written.
+    /// Normalised names, with the original texts.
     targets: Vec<(String, String)>,
     already: Vec<String>,
     saltenv: String,
@@ -92,7 +92,7 @@ impl State for Installed {
     }
 
     fn touches(&self) -> Touches {
-        // Packages of Python bring programs and more; where to, only pip knows, unless it is an environment.
+        // Python packages install programs and other files; only pip knows where, except for an environment.
         let place = self.pip.bin_env.as_deref().or(self.pip_bin.as_deref()).or(self.pip.target.as_deref());
         let Some(place) = place.filter(|place| !place.contains("/bin/")) else { return Touches::everything() };
         let requirements = crate::text::words::listed(&self.pip.requirements);
@@ -109,7 +109,7 @@ impl State for Installed {
 }
 
 impl Installed {
-    /// What is there is installed once more.
+    /// Whether installed packages are reinstalled.
     fn again(&self) -> bool {
         self.pip.force_reinstall.0 || self.pip.ignore_installed.0
     }
@@ -182,13 +182,13 @@ impl Installed {
         if !self.pip.upgrade {
             return true;
         }
-        // Whether there is a newer one, only pip and its index know.
+        // Only pip and its index know whether there is a newer version.
         let words = plan.options.install(&[text.to_owned()], &[]);
         find::foreseen(machine, &plan.tool, &words)
             .is_some_and(|all| !all.iter().any(|(name, _)| *name == request.name))
     }
 
-    /// The changes that the run will report, as far as pip tells them beforehand.
+    /// The changes that the run will report, as far as pip predicts them.
     fn foreseen(&self, machine: &dyn Probe, plan: &PipPlan, details: &[(Requirement, String)]) -> Map {
         let names: Vec<String> = plan.targets.iter().map(|(_, text)| text.clone()).collect();
         let seen = find::foreseen(machine, &plan.tool, &plan.options.install(&names, &[]));
@@ -287,7 +287,7 @@ impl Installed {
     }
 }
 
-/// Requirements files as paths; those of the tree are put into the cache. Salt's text if one isn't there.
+/// The paths of requirements files; those of the tree are copied to the cache. Salt's text if one doesn't exist.
 pub fn requirements(machine: &dyn System, options: &Options, saltenv: &str) -> Result<Result<Vec<String>, String>> {
     let mut paths = Vec::new();
     for path in &options.requirements {
@@ -303,7 +303,7 @@ pub fn requirements(machine: &dyn System, options: &Options, saltenv: &str) -> R
             paths.push(copy.to_string_lossy().into_owned());
             continue;
         }
-        // The cache is only for the agent's own user.
+        // The cache is only readable by the agent's own user.
         return Err(Error::failed(format!(
             "{path} can't be read by the user {}",
             options.user.as_deref().unwrap_or_default()
@@ -313,7 +313,7 @@ pub fn requirements(machine: &dyn System, options: &Options, saltenv: &str) -> R
     Ok(Ok(paths))
 }
 
-/// A package as it stands in a list: `name`, or `name: '>=1'`.
+/// A package from a list: `name`, or `name: '>=1'`.
 fn written(package: &Value) -> String {
     match package {
         Value::Map(map) => map.iter().map(|(name, version)| format!("{name}{version}")).collect(),

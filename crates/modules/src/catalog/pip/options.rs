@@ -154,7 +154,7 @@ impl PipArguments {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Options {
     pub words: Vec<String>,
-    /// Where a password may be: a variable of pip's, so that nobody sees it in the list of processes.
+    /// Variables of pip that may contain a password, so that it isn't visible in the list of processes.
     pub env: Vec<(String, Option<String>)>,
     pub editable: Vec<String>,
     pub requirements: Vec<String>,
@@ -203,7 +203,7 @@ impl Options {
         Ok(())
     }
 
-    /// The pip that is meant.
+    /// The pip that the arguments select.
     pub fn tool(&self, machine: &dyn Probe) -> Result<Tool> {
         let mut tool = super::find::pip(machine, self.bin_env.as_deref())?;
         tool.user.clone_from(&self.user);
@@ -212,7 +212,7 @@ impl Options {
         Ok(tool)
     }
 
-    /// The words of an install; requirements are paths by now.
+    /// The arguments of an installation; requirements are paths here.
     pub fn install(&self, packages: &[String], requirements: &[String]) -> Vec<String> {
         let mut words = vec!["install".to_owned()];
         words.extend(self.words.iter().cloned());
@@ -230,7 +230,7 @@ impl Options {
     }
 }
 
-/// Variables that keep pip from asking and from writing while it only looks.
+/// Adds variables that keep pip from prompting and from writing while it only reads.
 pub fn looking(tool: &Tool) -> Tool {
     let quiet = Tool { env: tool.env.clone(), ..tool.clone() };
     quiet.with("PYTHONDONTWRITEBYTECODE", "1").with("PIP_NO_CACHE_DIR", "1")

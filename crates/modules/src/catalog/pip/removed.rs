@@ -136,7 +136,7 @@ impl State for Uptodate {
     }
 }
 
-/// Upgrades packages one by one; what changed, and what went wrong.
+/// Upgrades packages one by one. Returns the changes and the failures.
 pub fn upgrade(machine: &dyn System, options: &Options, names: &[String]) -> Result<(Map, Vec<String>)> {
     let tool = options.tool(machine)?;
     let old = find::installed(machine, &tool)?;

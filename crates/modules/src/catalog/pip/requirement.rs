@@ -1,14 +1,14 @@
-//! [`Requirement`]: a package as it is asked for, `requests[socks]>=2,<3`.
+//! [`Requirement`]: a requested package, `requests[socks]>=2,<3`.
 
-/// What is asked for.
+/// A requested package.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// The name in its normal form; empty if only pip can tell.
+    /// The normalised name; empty if only pip knows it.
     pub name: String,
     pub requests: Vec<(String, String)>,
 }
 
-/// Salt's text if it can't be read.
+/// Parses a requirement; returns Salt's text if that fails.
 pub fn read(text: &str) -> Result<Requirement, String> {
     let bare = text.trim();
     let invalid = || match bare.contains('=') && !bare.contains("==") {
@@ -43,7 +43,7 @@ pub fn read(text: &str) -> Result<Requirement, String> {
     requests.map(|requests| Requirement { name, requests }).ok_or_else(invalid)
 }
 
-/// `>=1,<2`: pairs of an operator and a version.
+/// Parses `>=1,<2` to pairs of an operator and a version.
 pub fn specifiers(text: &str) -> Option<Vec<(String, String)>> {
     let one = |text: &str| {
         let text = text.trim();
@@ -56,7 +56,7 @@ pub fn specifiers(text: &str) -> Option<Vec<(String, String)>> {
     text.split(',').map(one).collect()
 }
 
-/// As pip compares names: small letters, and one dash for any run of separators.
+/// Normalises a name as pip does: lower case, and one dash for any run of separators.
 pub fn normal(name: &str) -> String {
     let mut shown = String::new();
     for letter in name.chars() {
@@ -69,7 +69,7 @@ pub fn normal(name: &str) -> String {
     shown
 }
 
-/// A wheel has its name and version in the file's name; an address may name an egg.
+/// The file name of a wheel contains its name and version; a URL may name an egg.
 fn named_by_place(text: &str) -> Option<Requirement> {
     let (place, fragment) = text.split_once('#').unwrap_or((text, ""));
     if let Some(egg) = fragment.split('&').find_map(|part| part.strip_prefix("egg=")) {

@@ -1,8 +1,8 @@
-//! Versions of Python packages, and what is asked of them (PEP 440).
+//! Versions of Python packages, and requirements on them (PEP 440).
 
 use std::cmp::Ordering;
 
-/// A version, in a form that compares.
+/// A version in a form that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipVersion {
     epoch: u64,
@@ -64,7 +64,7 @@ fn number(rest: &mut &str) -> Option<u64> {
     Some(found)
 }
 
-/// `.post1`, `-rc.2`, `dev`: a label with a number that may be left out.
+/// Parses `.post1`, `-rc.2`, `dev`: a label with an optional number.
 fn labelled(rest: &mut &str, label: &str) -> Option<u64> {
     let after = rest.strip_prefix(['.', '-', '_']).unwrap_or(rest).strip_prefix(label)?;
     let mut after = match after.strip_prefix(['.', '-', '_']) {
@@ -82,7 +82,7 @@ impl Ord for PipVersion {
             let end = version.release.iter().rposition(|part| *part != 0).map_or(0, |last| last + 1);
             version.release[..end].to_vec()
         };
-        // Before all others: a version that is only in the making; then the early ones, the release, and what is after it.
+        // In this order: development releases, pre-releases, the release, post-releases.
         let pre = |version: &PipVersion| match (version.pre, version.post, version.dev) {
             (None, None, Some(_)) => (0, 0, 0),
             (Some((kind, number)), ..) => (1, kind, number),
@@ -114,14 +114,14 @@ impl PartialOrd for PipVersion {
     }
 }
 
-/// Whether a version is what is asked for: `>=` and `1.2`, all of them.
+/// Whether a version meets all requirements, each an operator and a version.
 pub fn fulfills(version: &str, requests: &[(String, String)]) -> bool {
     let Some(found) = PipVersion::new(version) else {
         return requests
             .iter()
             .all(|(operator, request)| matches!(operator.as_str(), "==" | "===") && request == version);
     };
-    // An early version is only meant where somebody names one.
+    // A pre-release only counts if a requirement names one.
     let early = requests.iter().any(|(_, request)| PipVersion::new(request).is_some_and(|request| request.is_early()));
     (early || !found.is_early() || requests.is_empty())
         && requests.iter().all(|(operator, request)| fits(&found, version, operator, request))
@@ -143,7 +143,7 @@ fn fits(found: &PipVersion, text: &str, operator: &str, request: &str) -> bool {
         "!=" => compared.cmp(&request) != Ordering::Equal,
         "<=" => bare <= request,
         ">=" => bare >= request,
-        // 1.0.dev1 is not below 1.0 in the sense of who asks for `<1.0`, nor is 1.0.post1 above it.
+        // By PEP 440, `<1.0` excludes 1.0.dev1, and `>1.0` excludes 1.0.post1.
         "<" => bare < request && !(bare.is_early() && !request.is_early() && bare.release == request.release),
         ">" => bare > request && !(bare.post.is_some() && request.post.is_none() && bare.release == request.release),
         "~=" => {

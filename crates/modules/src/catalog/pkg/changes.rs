@@ -1,10 +1,10 @@
-//! Changes as Salt gives them: `{name: {old: version, new: version}}`.
+//! Changes in Salt's form: `{name: {old: version, new: version}}`.
 
 use rocksalt_core::Map;
 
 use super::provider::{Foreseen, PackageVersions, Packages};
 
-/// What differs between two lists.
+/// The differences between two lists.
 pub fn between(old: &PackageVersions, new: &PackageVersions) -> Map {
     let mut names: Vec<&String> = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))).collect();
     names.sort();
@@ -12,7 +12,7 @@ pub fn between(old: &PackageVersions, new: &PackageVersions) -> Map {
     changed.map(|name| (name.as_str().into(), change(&text(old, name), &text(new, name)).into())).collect()
 }
 
-/// What a piece of work would make of the installed packages.
+/// The predicted changes of the installed packages.
 pub fn foreseen(packages: &Packages, all: &[Foreseen]) -> Map {
     let mut changes: Map = all
         .iter()
@@ -25,7 +25,7 @@ pub fn foreseen(packages: &Packages, all: &[Foreseen]) -> Map {
     changes
 }
 
-/// As [`foreseen`], for a purge: what was removed before is another list.
+/// As [`foreseen`], for a purge, which also changes the list of removed packages.
 pub fn foreseen_purge(packages: &Packages, all: &[Foreseen]) -> Map {
     let (mut installed, mut removed) = (Map::new(), Map::new());
     for one in all {
@@ -56,7 +56,7 @@ pub fn change(old: &str, new: &str) -> Map {
     Map::from_iter([("old".into(), old.into()), ("new".into(), new.into())])
 }
 
-/// The versions of one; empty if there are none.
+/// The versions of a package; empty if there are none.
 pub fn text(versions: &PackageVersions, name: &str) -> String {
     versions.get(name).map(|versions| versions.join(",")).unwrap_or_default()
 }

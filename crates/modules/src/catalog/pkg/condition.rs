@@ -1,19 +1,19 @@
-//! Versions as users request them: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, `latest`.
+//! Conditions on versions as users write them: `1.2`, `1.2*`, `>=1.2, <2`, `!=1.3`, `latest`.
 
 use std::cmp::Ordering;
 
 use super::provider::PackageProvider;
 use crate::text::glob;
 
-/// Compares versions by the rules of one package manager.
+/// Compares versions by a package manager's rules.
 pub struct Judge<'a> {
     pub provider: &'a dyn PackageProvider,
-    /// Leave out what stands before a colon; `None`: where the request has none and asks for one version.
+    /// Ignore the epoch; `None`: only if the request is a single version without an epoch.
     pub ignore_epoch: Option<bool>,
 }
 
 impl Judge<'_> {
-    /// Whether one of the versions is as requested.
+    /// Whether one of the versions meets the request.
     pub fn fulfilled(&self, versions: &[String], request: &str, allow_updates: bool) -> bool {
         let mut conditions: Vec<(&str, &str)> = conditions(request);
         if let [(operator @ "==", _)] = conditions.as_mut_slice()
@@ -44,10 +44,10 @@ impl Judge<'_> {
         }
     }
 
-    /// The one version to ask the manager for, of those that there are (the newest first).
+    /// The version to request from the manager, chosen from the available ones (newest first).
     ///
-    /// A version without operators and patterns is asked for even if nobody offers it: what the manager
-    /// says of it is the best that can be said.
+    /// A version without operators and patterns is requested even if it isn't available: the manager's own message is
+    /// the best error.
     pub fn choose(&self, name: &str, request: &str, available: &[String]) -> Result<String, String> {
         let conditions = conditions(request);
         if let [("==", version)] = conditions.as_slice()
@@ -66,7 +66,7 @@ impl Judge<'_> {
     }
 }
 
-/// Behind a name: `=1.0`, or `>=1.0` as it is.
+/// The condition to append to a name: `=1.0`, or `>=1.0` unchanged.
 pub fn joined(request: &str) -> String {
     match request.is_empty() || request.starts_with(['<', '>', '=']) {
         true => request.to_owned(),

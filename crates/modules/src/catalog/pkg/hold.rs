@@ -1,4 +1,4 @@
-//! Holding packages, and what Salt says of it.
+//! Holds packages, and reports it in Salt's form.
 
 use rocksalt_core::{Map, Value};
 
@@ -7,12 +7,12 @@ use super::requests::PackageRequest;
 use crate::Result;
 use crate::machine::{Probe, System};
 
-/// What became of one package: Salt's `{name, changes, result, comment}`.
+/// The result for one package: Salt's `{name, changes, result, comment}`.
 #[derive(Clone, Debug)]
 pub struct HoldResult {
     pub name: String,
     pub changes: Map,
-    /// `None`: a dry run that would do it.
+    /// `None`: a dry run that would change it.
     pub result: Option<bool>,
     pub comment: String,
 }
@@ -28,7 +28,7 @@ impl HoldResult {
     }
 }
 
-/// What would be done to each.
+/// The predicted result for each package.
 pub fn foresee(
     machine: &dyn Probe,
     provider: &dyn PackageProvider,
@@ -48,7 +48,7 @@ pub fn foresee(
     Ok(requests.iter().map(one).collect())
 }
 
-/// Does it, and looks whether it worked.
+/// Changes the holds, and verifies the result.
 pub fn execute(
     machine: &dyn System,
     provider: &dyn PackageProvider,
@@ -72,7 +72,7 @@ pub fn execute(
         one.result = Some(done);
         one.comment = match (done, hold) {
             (true, _) => done_text(provider, &one.name, hold),
-            // dpkg only warns of a package that it does not know.
+            // dpkg only prints a warning for a package that it does not know.
             (false, true) => format!("Package {} could not be held: it is not installed.", one.name),
             (false, false) => format!("Package {} was unable to be unheld.", one.name),
         };
@@ -83,7 +83,7 @@ pub fn execute(
     Ok(all)
 }
 
-/// What is said of one that it was done to.
+/// The text for a package that was changed.
 pub fn done_text(provider: &dyn PackageProvider, name: &str, hold: bool) -> String {
     match hold {
         true => format!("Package {name} is now being held."),

@@ -1,7 +1,7 @@
-//! `pkg`: the packages of a target, by its own package manager.
+//! `pkg`: the packages of a target, through its own package manager.
 //!
-//! What is common to all managers is here and in `states`; what is not is behind
-//! [`Provider`](provider::Provider).
+//! Code that all managers share is here and in `states`; the differences are behind
+//! [`PackageProvider`](provider::PackageProvider).
 
 mod changes;
 mod compare;

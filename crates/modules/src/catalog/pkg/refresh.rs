@@ -1,7 +1,7 @@
-//! The lists of what there is, fetched once in a run.
+//! Refreshes the package lists once in a run.
 //!
-//! Salt refreshes with the first `pkg.installed` or `pkg.latest` of a run that has something to do.
-//! What the run has done already stands in its notes.
+//! Salt refreshes with the first `pkg.installed` or `pkg.latest` of a run that has something to do. The run's notes
+//! record whether that has happened.
 
 use rocksalt_core::Value;
 
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 const NOTE: &str = "pkg.refreshed";
 
-/// Whether the lists must be fetched before something is chosen from them.
+/// Whether the lists must be refreshed before choosing packages.
 pub fn is_due(machine: &dyn Probe, asked: &Value) -> bool {
     match asked {
         Value::Null => !is_noted(machine),
@@ -21,7 +21,7 @@ pub fn is_due(machine: &dyn Probe, asked: &Value) -> bool {
     }
 }
 
-/// Fetches them; the manager's words if that fails.
+/// Refreshes the lists; returns the manager's message if that fails.
 pub fn refresh(
     machine: &dyn System,
     provider: &dyn PackageProvider,
@@ -41,7 +41,7 @@ pub fn refresh(
     })
 }
 
-/// For states that change where packages come from.
+/// Refreshes after a state has changed the repositories.
 pub fn anew(machine: &dyn System) -> Result<()> {
     match refresh(machine, provider(machine)?, 0.0)? {
         Ok(()) => Ok(()),
@@ -49,7 +49,7 @@ pub fn anew(machine: &dyn System) -> Result<()> {
     }
 }
 
-/// What was fetched is out of date: the next who needs the lists must fetch them.
+/// Marks the lists as outdated: the next step that needs them refreshes them.
 pub fn forget(machine: &dyn Probe) {
     note(machine, false);
 }

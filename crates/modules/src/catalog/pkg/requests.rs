@@ -7,23 +7,23 @@ use super::provider::{PackageProvider, sound};
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// A package that somebody requests.
+/// A requested package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageRequest {
     pub name: String,
-    /// A version, or conditions on it; of `sources`: where it is from.
+    /// A version, or conditions on it; for `sources` the source.
     pub version: Option<String>,
 }
 
 impl PackageRequest {
-    /// As comments show it: `name`, `name=1.0`, `name>=1.0`.
+    /// The package in comments: `name`, `name=1.0`, `name>=1.0`.
     pub fn shown(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
         format!("{}{}", self.name, super::condition::joined(version))
     }
 }
 
-/// What is written under `pkgs`; `None` if it isn't well formed.
+/// Parses `pkgs`; `None` if it is malformed.
 pub fn of_packages(pkgs: &Value) -> Option<Vec<PackageRequest>> {
     let parsed;
     let items = match pkgs {
@@ -51,13 +51,13 @@ fn request(item: &Value) -> Option<PackageRequest> {
     }
 }
 
-/// What is written under `sources`; `None` if it isn't well formed.
+/// Parses `sources`; `None` if it is malformed.
 pub fn of_sources(sources: &Value) -> Option<Vec<PackageRequest>> {
     let all = of_packages(sources)?;
     all.iter().all(|request| request.version.is_some()).then_some(all)
 }
 
-/// Salt's words for packages that are listed twice.
+/// Salt's text for packages that are listed twice.
 pub fn twice(pkgs: &Value, requests: &[PackageRequest]) -> Option<String> {
     let again = |index: usize| requests[..index].iter().any(|before| before.name == requests[index].name);
     (0..requests.len()).any(again).then(|| {
@@ -69,7 +69,7 @@ pub fn twice(pkgs: &Value, requests: &[PackageRequest]) -> Option<String> {
     })
 }
 
-/// What a function is asked for: `name` (with commas), or `pkgs`.
+/// The requests of a function: `name` (with commas), or `pkgs`.
 pub fn of_call(name: Option<&str>, pkgs: &Value, version: Option<&str>) -> Result<Vec<PackageRequest>> {
     if pkgs.truth() {
         let requests = of_packages(pkgs)
@@ -83,12 +83,12 @@ pub fn of_call(name: Option<&str>, pkgs: &Value, version: Option<&str>) -> Resul
     Ok(names.map(|name| PackageRequest { name: name.to_owned(), version: version.map(str::to_owned) }).collect())
 }
 
-/// Names that are none, before anything runs.
+/// Checks all names before anything runs.
 pub fn sound_names(requests: &[PackageRequest]) -> Result<()> {
     requests.iter().try_for_each(|request| sound(&request.name).map(drop))
 }
 
-/// Under their normal names.
+/// The requests with normal names.
 pub fn normal(
     machine: &dyn Probe,
     provider: &dyn PackageProvider,
@@ -100,7 +100,7 @@ pub fn normal(
         .collect()
 }
 
-/// What a step's bare arguments request, so that steps can be joined: `pkgs`, or its name.
+/// The requests in a step's untyped arguments, for merging steps: `pkgs`, or its name.
 pub fn of_arguments(arguments: &Map) -> Option<Vec<PackageRequest>> {
     match arguments.get("pkgs").filter(|pkgs| !pkgs.is_null()) {
         Some(pkgs) => of_packages(pkgs).filter(|requests| !requests.is_empty()),
@@ -112,7 +112,7 @@ pub fn of_arguments(arguments: &Map) -> Option<Vec<PackageRequest>> {
     }
 }
 
-/// As `pkgs` has them.
+/// The requests in the form of `pkgs`.
 pub fn to_value(requests: &[PackageRequest]) -> Value {
     let item = |request: &PackageRequest| match &request.version {
         Some(version) => Value::Map(Map::from_iter([(request.name.as_str().into(), version.as_str().into())])),

@@ -1,4 +1,4 @@
-//! Package files that are no repository's: `sources: [{name: salt://x.deb}]`.
+//! Package files from outside of repositories: `sources: [{name: salt://x.deb}]`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::requests::PackageRequest;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// A package file that was looked at.
+/// An inspected package file.
 #[derive(Serialize, Deserialize)]
 pub struct PackageFile {
     pub name: String,
@@ -20,7 +20,7 @@ pub struct PackageFile {
 }
 
 impl PackageFile {
-    /// Where it lies, if it is on the machine already.
+    /// Its path, if it is on the machine already.
     pub fn path(&self) -> Option<&Path> {
         match &self.archive {
             PackageArchive::Path(path) => Some(path),
@@ -33,7 +33,7 @@ impl PackageFile {
     }
 }
 
-/// Looks at each; what is wrong with one is the whole answer.
+/// Inspects each file; the first fault is returned.
 pub fn look(
     machine: &dyn Probe,
     provider: &dyn PackageProvider,
@@ -79,7 +79,7 @@ fn archive(machine: &dyn Probe, place: &str, saltenv: &str) -> Result<Result<Pac
     })
 }
 
-/// Lays them where the manager can read them; those that were put there go when this is dropped.
+/// Stores files where the manager can read them; removes its copies when dropped.
 pub struct Laid<'a> {
     machine: &'a dyn System,
     pub targets: Vec<TransactionPackage>,
@@ -110,7 +110,7 @@ impl<'a> Laid<'a> {
 impl Drop for Laid<'_> {
     fn drop(&mut self) {
         for path in &self.made {
-            // What can't be removed is only a copy.
+            // If this fails, only a copy remains.
             let _ = self.machine.remove(path);
         }
     }

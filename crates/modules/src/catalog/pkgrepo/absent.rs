@@ -68,7 +68,7 @@ impl Absent {
             Ok(Some(_)) => {}
         }
         if !after.take(&self.name)? {
-            // Another architecture, or none of its components.
+            // The line has another architecture, or none of the components.
             return Ok(Decision::Settled(self.gone()));
         }
         let mut files = after.changed(&before);
@@ -116,7 +116,7 @@ impl Absent {
     }
 }
 
-/// The file that has this key and no other.
+/// The file that contains this key and no other.
 fn key_file(machine: &dyn Probe, id: &str) -> Option<PathBuf> {
     for folder in ["/etc/apt/keyrings", "/etc/apt/trusted.gpg.d"] {
         for name in machine.list(Path::new(folder)).unwrap_or_default() {

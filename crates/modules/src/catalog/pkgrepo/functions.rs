@@ -136,7 +136,7 @@ impl Function for DelRepo {
     }
 }
 
-/// Does what a state does, outside of any run.
+/// Applies a state outside of a run.
 fn run(state: &str, name: &str, mut arguments: Map, machine: &dyn System) -> Result<()> {
     let entry = find_state(state).ok_or_else(|| Error::failed(format!("there is no state {state}")))?;
     arguments.insert("name", name);

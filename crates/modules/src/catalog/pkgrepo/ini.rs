@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 use crate::Result;
 use crate::machine::Probe;
 
-/// A file, and its repositories in their order.
+/// A file with its repositories in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepoFile {
     pub path: PathBuf,
@@ -22,7 +22,7 @@ pub struct RepoSection {
     pub comments: Vec<String>,
 }
 
-/// The folders that a system keeps them in, the one for new ones first.
+/// The directories of repository files on a system; new ones are added to the first.
 pub fn folders(family: &str) -> &'static [&'static str] {
     match family {
         "Suse" => &["/etc/zypp/repos.d"],
@@ -61,7 +61,7 @@ impl RepoFile {
             if let Some(comment) = trimmed.strip_prefix(['#', ';']) {
                 repository.comments.push(comment.trim_start().to_owned());
             } else if line.starts_with([' ', '\t']) && !trimmed.is_empty() {
-                // A value goes on.
+                // A continuation line.
                 if let Some((_, value)) = repository.options.last_mut() {
                     value.push('\n');
                     value.push_str(trimmed);
@@ -109,7 +109,7 @@ impl RepoSection {
         self.comments = comments;
     }
 
-    /// As Salt describes it.
+    /// The repository in Salt's form.
     pub fn described(&self) -> Map {
         let mut map: Map =
             self.options.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();

@@ -1,4 +1,4 @@
-//! Keys of repositories: dearmored, with their fingerprints.
+//! Keys of repositories: removing their armour, and their fingerprints.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::text::digest::{self, DigestAlgorithm};
 use crate::{Error, Result};
 
-/// A key as apt wants it in a file that doesn't end with `.asc`: bare, whatever it came as.
+/// A key without armour, as apt requires it in a file whose name doesn't end with `.asc`.
 pub fn bare(content: &[u8]) -> Result<Vec<u8>> {
     let Some(text) = std::str::from_utf8(content).ok().filter(|text| text.contains("-----BEGIN PGP")) else {
         return match packets(content).is_empty() {
@@ -29,7 +29,7 @@ pub fn bare(content: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
-/// One block: headers, an empty line, base64, and a checksum that begins with `=`.
+/// Decodes one block: headers, an empty line, base64, and a checksum that begins with `=`.
 fn unarmoured(block: &str) -> Result<Vec<u8>> {
     let mut body = String::new();
     let mut sum = None;
@@ -68,7 +68,7 @@ fn crc24(bytes: &[u8]) -> u32 {
     sum & 0xFF_FFFF
 }
 
-/// The fingerprints of the public keys and subkeys, in capitals.
+/// The fingerprints of the public keys and subkeys, in upper case.
 pub fn fingerprints(content: &[u8]) -> Vec<String> {
     let is_key = |(tag, body): &(u8, &[u8])| matches!(tag, 6 | 14) && body.first() == Some(&4);
     let fingerprint = |(_, body): (u8, &[u8])| {
@@ -79,12 +79,12 @@ pub fn fingerprints(content: &[u8]) -> Vec<String> {
     packets(content).into_iter().filter(is_key).map(fingerprint).collect()
 }
 
-/// How many keys there are, subkeys not counted.
+/// The number of keys, without subkeys.
 pub fn main_keys(content: &[u8]) -> usize {
     packets(content).iter().filter(|(tag, _)| *tag == 6).count()
 }
 
-/// Whether a key id (the end of a fingerprint, `0x` before it or not) is of one of the keys.
+/// Whether a key id (the end of a fingerprint, with or without `0x`) belongs to one of the keys.
 pub fn is_among(id: &str, fingerprints: &[String]) -> bool {
     let id = id.trim().trim_start_matches("0x").replace(' ', "").to_ascii_uppercase();
     id.len() >= 8 && fingerprints.iter().any(|fingerprint| fingerprint.ends_with(&id))
@@ -93,7 +93,7 @@ pub fn is_among(id: &str, fingerprints: &[String]) -> bool {
 /// Tag and body.
 type Packet<'a> = (u8, &'a [u8]);
 
-/// The packets that it is made of: tag and body. Empty if it isn't made of packets.
+/// The packets of a key: tag and body. Empty if the format is invalid.
 fn packets(mut bytes: &[u8]) -> Vec<Packet<'_>> {
     let mut found = Vec::new();
     while let Some((packet, rest)) = packet(bytes) {
@@ -103,7 +103,7 @@ fn packets(mut bytes: &[u8]) -> Vec<Packet<'_>> {
     if bytes.is_empty() { found } else { Vec::new() }
 }
 
-/// The first, and what comes behind it.
+/// The first packet, and the rest.
 fn packet(bytes: &[u8]) -> Option<(Packet<'_>, &[u8])> {
     let (&head, rest) = bytes.split_first()?;
     let number = |bytes: &[u8]| bytes.iter().fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
@@ -117,7 +117,7 @@ fn packet(bytes: &[u8]) -> Option<(Packet<'_>, &[u8])> {
                     (head & 0x3F, ((usize::from(first) - 192) << 8) + usize::from(second) + 192, rest)
                 }
                 255 => (head & 0x3F, number(rest.get(..4)?), rest.get(4..)?),
-                // Partial lengths are for data, not for keys.
+                // Partial lengths only occur in data, not in keys.
                 _ => return None,
             }
         }
@@ -135,7 +135,7 @@ fn packet(bytes: &[u8]) -> Option<(Packet<'_>, &[u8])> {
     Some(((tag, rest.get(..length)?), &rest[length..]))
 }
 
-/// Where a key server gives a key (HKP is HTTP).
+/// The URL of a key on a key server (HKP is HTTP).
 pub fn address(server: &str, id: &str) -> String {
     let server = server.trim().trim_end_matches('/');
     let base = match server.split_once("://") {
@@ -155,7 +155,7 @@ mod tests {
 
     const ARMOURED: &str = include_str!("test-key.asc");
 
-    /// As `gpg --dearmor` and `gpg --list-keys` have it.
+    /// The results of `gpg --dearmor` and `gpg --list-keys`.
     #[test]
     fn armour_is_taken_off() {
         let bytes = bare(ARMOURED.as_bytes()).expect("it is a key");

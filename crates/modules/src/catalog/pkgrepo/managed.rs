@@ -157,7 +157,7 @@ impl Managed {
         }
     }
 
-    /// The line of the sources list that is meant.
+    /// The requested line of the sources list.
     fn line(&self, machine: &dyn Probe) -> Result<String> {
         let ppa = match (&self.ppa, self.name.strip_prefix("ppa:")) {
             (Value::Null, None) => return Ok(self.name.clone()),
@@ -188,7 +188,7 @@ impl Managed {
         let ids = match &self.keyid {
             Value::List(ids) => ids.iter().map(ToString::to_string).collect(),
             Value::Null => return None,
-            // Digits alone are read as a number.
+            // YAML reads an id of only digits as a number.
             Value::Int(number) => vec![format!("{number:X}")],
             id => vec![id.to_string()],
         };
@@ -251,7 +251,7 @@ impl Managed {
             None => Map::from_iter([("repo".into(), line.as_str().into())]),
         };
         if pre.is_some() && !stale.is_empty() {
-            // Salt empties the file and says nothing of it.
+            // Salt empties the file without reporting it.
             changes.insert("clean_file", change(stale.join("\n").into(), "".into()));
         }
         if let Some(key) = missing_key.as_ref().filter(|_| pre.is_some()) {
@@ -368,7 +368,7 @@ pub fn is_true(value: &Value) -> bool {
     }
 }
 
-/// Yes is 1 and `True`, in files of other people too.
+/// Compares values; `1` and `True` are equal in existing files too.
 fn same(old: &str, new: &str) -> bool {
     let flag = |text: &str| match &*text.to_ascii_lowercase() {
         "1" | "true" | "yes" => Some(true),
@@ -382,7 +382,7 @@ fn change(old: Value, new: Value) -> Map {
     Map::from_iter([("new".into(), new), ("old".into(), old)])
 }
 
-/// The keys of a repository that differ, as Salt shows them.
+/// The keys of a repository that differ, in Salt's form.
 fn differences(pre: &Map, post: &Map) -> Map {
     let keys =
         ["comps", "disabled", "dist", "suites", "type", "types", "uri", "uris", "line", "architectures", "signedby"];
@@ -397,7 +397,7 @@ fn differences(pre: &Map, post: &Map) -> Map {
     changes
 }
 
-/// Nothing but the order of components, or how much space is between words.
+/// Whether only the order of components or the white space differs.
 fn only_form(changes: &Map) -> bool {
     let sorted = |value: &Value| {
         let mut words: Vec<String> = match value {

@@ -1,6 +1,6 @@
-//! `pkgrepo`: where a target's packages come from.
+//! `pkgrepo`: the package repositories of a target.
 //!
-//! The functions are `pkg`'s (`pkg.list_repos` …), as Salt has them.
+//! As in Salt, the functions belong to `pkg` (`pkg.list_repos` …).
 
 mod absent;
 mod apt;
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 
 pub const STATES: &[StateEntry] = &[state::<absent::Absent>(), state::<managed::Managed>()];
 
-/// How a system keeps its repositories.
+/// The format in which a system configures its repositories.
 enum RepositoryFormat {
     Apt,
     /// In `.repo` files, for a family of systems.
@@ -36,7 +36,7 @@ fn form(machine: &dyn Probe) -> Result<RepositoryFormat> {
     }
 }
 
-/// What is fetched next depends on it, and whoever installs reads it; keys and lists are fetched.
+/// The repositories, which every installation reads; keys and lists are fetched over the network.
 fn sources() -> Touches {
     Touches::nothing().writes(Thing::Packages).reads(Thing::Network)
 }

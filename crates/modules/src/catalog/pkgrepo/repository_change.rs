@@ -1,4 +1,4 @@
-//! What is done to files and keys of repositories.
+//! Changes the files and keys of repositories.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use super::key;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Files to write (or remove), a key to bring, and what comes then.
+/// Files to write or remove, a key to install, and what to do afterwards.
 #[derive(Default, Serialize, Deserialize)]
 pub struct RepositoryChange {
     pub files: Vec<(PathBuf, Option<String>)>,
     pub key: Option<RepositoryKey>,
-    /// Fetch the lists of what there is.
+    /// Refresh the package lists.
     pub refresh: bool,
 }
 
-/// A key and the file that it goes to.
+/// A key and its file.
 #[derive(Serialize, Deserialize)]
 pub struct RepositoryKey {
     pub from: From,
@@ -35,7 +35,7 @@ pub enum From {
 }
 
 impl RepositoryKey {
-    /// Whether it lies there already, as far as that can be told without fetching it.
+    /// Whether it is installed already, as far as known without fetching it.
     pub fn is_there(&self, machine: &dyn Probe) -> bool {
         let Ok(content) = machine.read(&self.path) else { return false };
         match &self.from {
@@ -48,7 +48,7 @@ impl RepositoryKey {
         }
     }
 
-    /// Text in files that end with `.asc`, bare bytes in others: apt goes by the name.
+    /// With armour if the file's name ends with `.asc`, otherwise without: apt decides by the name.
     fn formed(&self, content: &[u8]) -> Result<Vec<u8>> {
         let bytes = key::bare(content)?;
         match self.path.extension().is_some_and(|ending| ending == "asc") {
@@ -86,7 +86,7 @@ impl RepositoryKey {
 }
 
 impl RepositoryChange {
-    /// The key first: a repository without it would fail every refresh.
+    /// The key first: without it every refresh of the repository would fail.
     pub fn carry_out(&self, machine: &dyn System, saltenv: &str) -> Result<()> {
         if let Some(key) = &self.key {
             key.bring(machine, saltenv)?;

@@ -7,25 +7,25 @@ use crate::machine::{Command, bytes};
 
 #[derive(Clone, Serialize, Deserialize)]
 pub enum Action {
-    /// Flags of a file, as `chattr` takes them.
+    /// Sets flags of a file, as `chattr` does.
     Attributes {
         path: String,
         flags: String,
         failure: String,
     },
     Check(ContentCheck),
-    /// A copy with owner, mode and times of the original.
+    /// Copies a file with the owner, mode and times of the original.
     Copy {
         from: String,
         to: String,
     },
-    /// A part that is known to fail: the other actions are done, and the verdict is bad.
+    /// A part that is known to fail: the other actions are still done, but the verdict is bad.
     Fail(String),
     HardLink {
         existing: String,
         link: String,
     },
-    /// Makes a directory, unless it is there.
+    /// Makes a directory, unless it exists.
     MakeDirectory {
         path: String,
         mode: u32,
@@ -44,19 +44,19 @@ pub enum Action {
         follow: bool,
         failure: String,
     },
-    /// A file or link, or a directory with all that is in it.
+    /// Removes a file or link, or a directory with its content.
     Remove(String),
-    /// Moves a file or directory, onto another file system by copying.
+    /// Moves a file or directory; copies it if the destination is on another file system.
     Rename {
         from: String,
         to: String,
     },
-    /// Puts a symbolic link in the place of a file or link, atomically.
+    /// Replaces a file or link by a symbolic link, atomically.
     ReplaceLink {
         target: String,
         link: String,
     },
-    /// A command whose failure ends the plan.
+    /// Runs a command; its failure ends the plan.
     Run(Command),
     /// A statement on a database server; its failure ends the plan.
     Sql(SqlStatement),
@@ -66,18 +66,19 @@ pub enum Action {
         target: String,
         link: String,
     },
-    /// Access and modification time, in seconds since 1970.
+    /// Sets access and modification time, in seconds since 1970.
     Times {
         path: String,
         atime: f64,
         mtime: f64,
     },
-    /// A command whose failure doesn't end the plan. `failure` is reported then; without it nothing is.
+    /// Runs a command whose failure doesn't end the plan. A failure is reported as `failure`, or not at all if that is
+    /// empty.
     TryRun {
         command: Command,
         failure: Option<String>,
     },
-    /// Replaces a file as a whole; `parents`: makes the directories above it.
+    /// Replaces a file as a whole; `parents` also makes its parent directories.
     Write {
         path: String,
         #[serde(with = "bytes")]
@@ -87,15 +88,15 @@ pub enum Action {
     },
 }
 
-/// A command that must accept new content before the content is put in its place. It gets the name of a temporary file
-/// as its last argument.
+/// A command that must accept the new content before it is installed. It gets the name of a temporary file as its last
+/// argument.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ContentCheck {
     pub command: String,
     #[serde(with = "bytes")]
     pub content: Vec<u8>,
-    /// Where the temporary file is made; `/tmp` by default.
+    /// The directory of the temporary file; `/tmp` by default.
     pub directory: Option<String>,
-    /// The end of the temporary file's name.
+    /// The suffix of the temporary file's name.
     pub ending: String,
 }

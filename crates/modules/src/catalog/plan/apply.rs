@@ -12,15 +12,15 @@ use crate::machine::{Command, Output, System};
 use crate::text::words;
 use crate::{Error, Result, error};
 
-/// Why an action did not work.
+/// Why an action failed.
 enum ActionFault {
-    /// The rest is not done.
+    /// Ends the plan: the other actions are not done.
     Stops(String),
-    /// The rest is done, but the verdict is bad.
+    /// The other actions are still done, but the verdict is bad.
     Told(String),
-    /// The verdict is this one.
+    /// Ends the plan with this verdict.
     Ends(Box<Verdict>),
-    /// There is no verdict.
+    /// Ends the plan without a verdict.
     Error(Error),
 }
 
@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-/// A single action outside of a plan, for functions.
+/// Carries out a single action outside of a plan, for functions.
 pub fn apply_action(action: Action, machine: &dyn System) -> Result<()> {
     carry_out(action, Wording::Full, machine).map_err(|fault| match fault {
         ActionFault::Stops(text) | ActionFault::Told(text) => Error::failed(text),
@@ -145,7 +145,7 @@ impl Wording {
     }
 }
 
-/// Several actions of one plan may need a directory, and other states at the same time; the first one makes it.
+/// Several actions of a plan and other states may need the same directory at the same time; the first one makes it.
 fn make_directory(machine: &dyn System, path: &str, mode: u32, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     if look::is_directory(machine, path) {
         return Ok(());
@@ -209,7 +209,7 @@ fn carry_out_check(check: &ContentCheck, machine: &dyn System) -> Result<(), Act
     Err(ActionFault::Ends(Box::new(verdict)))
 }
 
-/// A system error as Python prints it, which people search for.
+/// A system error in Python's wording, which people search for.
 pub fn errno_text(error: &io::Error, path: &str) -> String {
     match error.raw_os_error() {
         Some(number) => format!("[Errno {number}] {}: '{path}'", error::reason(error)),
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(plan.carry_out(&machine).expect("it is a verdict").comment, "Unable: no such thing");
     }
 
-    /// Bytes that are no text survive, and what is printed is JSON.
+    /// Bytes that are not UTF-8 survive, and the text is JSON.
     #[test]
     fn a_plan_survives_being_stored_as_json() {
         let mut command = Command::new(["cat"]);

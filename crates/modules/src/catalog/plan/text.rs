@@ -1,4 +1,4 @@
-//! A plan as text: JSON, in which bytes that are no text are `{"!binary": "…"}`, encoded in base64.
+//! A plan as text: JSON, in which bytes that are not UTF-8 are `{"!binary": "…"}`, encoded in base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 const BINARY: &str = "!binary";
 
 impl Plan {
-    /// The plan as JSON, which [`Plan::from_json`] reads. The same plan is always the same text.
+    /// The plan as JSON, which [`Plan::from_json`] reads. Equal plans have equal texts.
     pub fn to_json(&self) -> Result<String> {
         Ok(json::compact(&printable(self.to_value()?)))
     }

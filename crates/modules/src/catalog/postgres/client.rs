@@ -1,7 +1,7 @@
-//! [`PostgresServer`]: a PostgreSQL server, reached through `psql`.
+//! [`PostgresServer`]: a PostgreSQL server, accessed through `psql`.
 //!
-//! Statements go in by standard input and the password by the environment: neither is ever among the
-//! arguments, which every user of the machine can read.
+//! Statements are passed on standard input and the password in the environment: neither is ever among the arguments,
+//! which every user of the machine can read.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use super::csv;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// How to reach a server.
+/// The connection parameters of a server.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct PostgresServer {
     argv: Vec<String>,
     database: String,
     password: Option<String>,
-    /// The operating system's user that `psql` runs as.
+    /// The user of the operating system that runs `psql`.
     runas: Option<String>,
 }
 
-/// Where the arguments of a call stand: states say `db_user` for what functions call `user`.
+/// The names of the connection arguments: in states `db_user`, in functions `user`.
 #[derive(Clone, Copy)]
 pub enum Names {
     State,
@@ -59,7 +59,7 @@ impl StateConnection {
 }
 
 impl PostgresServer {
-    /// From the arguments, else from `postgres.*` of the options and the pillar.
+    /// From the arguments, otherwise from `postgres.*` in the options and the pillar.
     pub fn of(machine: &dyn Probe, kwargs: &Map, names: Names) -> Result<PostgresServer> {
         let known = match names {
             Names::State => ["db_user", "db_host", "db_port", "maintenance_db", "db_password", "user"],
@@ -89,7 +89,7 @@ impl PostgresServer {
         let options =
             [("username", value(0, "postgres.user")?), ("host", host.clone()), ("port", value(2, "postgres.port")?)];
         argv.extend(options.into_iter().filter_map(|(name, value)| value.map(|value| format!("--{name}={value}"))));
-        // Through the socket the server knows its own user without a password.
+        // Through the socket the server's own user needs no password.
         let local = host.is_none_or(|host| host.starts_with('/'));
         Ok(PostgresServer {
             argv,
@@ -99,13 +99,13 @@ impl PostgresServer {
         })
     }
 
-    /// The same server, another database of it.
+    /// The same server with another database.
     #[must_use]
     pub fn on(&self, database: &str) -> PostgresServer {
         PostgresServer { database: database.to_owned(), ..self.clone() }
     }
 
-    /// The rows of a query, which only looks.
+    /// The rows of a query, which only reads.
     pub fn ask(&self, machine: &dyn Probe, query: &str) -> Result<Vec<Map>> {
         let copy = format!("COPY ({query}) TO STDOUT WITH CSV HEADER;");
         let output = machine.query(&self.command(&format!("START TRANSACTION READ ONLY; {copy} COMMIT;")))?;
@@ -113,32 +113,32 @@ impl PostgresServer {
         Ok(csv::rows(&text))
     }
 
-    /// As [`Server::ask`], for a query that may write.
+    /// As [`PostgresServer::ask`], for a query that may write.
     pub fn run(&self, machine: &dyn System, query: &str) -> Result<Vec<Map>> {
         let output = machine.run(&self.command(&format!("COPY ({query}) TO STDOUT WITH CSV HEADER;")))?;
         let text = self.answer(&output, &[])?.map_err(Error::failed)?;
         Ok(csv::rows(&text))
     }
 
-    /// Runs statements; the inner error is the server's reason. `secrets` are those that they have in them.
+    /// Runs statements; the inner error is the server's reason. `secrets` are those that the statements contain.
     pub fn tell(&self, machine: &dyn System, statements: &str, secrets: &[&str]) -> Result<Result<(), String>> {
         let output = machine.run(&self.command(statements))?;
         Ok(self.answer(&output, secrets)?.map(drop))
     }
 
-    /// As [`Server::tell`], for functions, to which a refusal is an error.
+    /// As [`PostgresServer::tell`], but a refusal is an error, for functions.
     pub fn must(&self, machine: &dyn System, statements: &str, secrets: &[&str]) -> Result<()> {
         self.tell(machine, statements, secrets)?.map_err(Error::failed)
     }
 
     fn command(&self, statements: &str) -> Command {
         let mut command = Command::new(self.argv.iter().cloned());
-        // A name with an equals sign would be read as a whole connection string.
+        // A name that contains an equals sign would be parsed as a connection string.
         let quoted = self.database.replace('\\', "\\\\").replace('\'', "\\'");
         command.argv.push(format!("--dbname=dbname='{quoted}'"));
         command.env.push(("PGCLIENTENCODING".into(), Some("UTF8".into())));
         command.env.push(("PGOPTIONS".into(), Some("-c datestyle=ISO,MDY -c client_min_messages=warning".into())));
-        // Messages are in English, as those of Salt around them.
+        // English messages, like Salt's own texts.
         command.env.push(("LC_MESSAGES".into(), Some("C".into())));
         command.env.push(("PGPASSWORD".into(), self.password.clone()));
         command.cwd = Some("/".into());
@@ -161,7 +161,7 @@ impl PostgresServer {
     }
 }
 
-/// What `psql` says, without the places in a text that nobody sees: `psql:<stdin>:1: ERROR:  …`.
+/// The message of `psql` without positions in the text: `psql:<stdin>:1: ERROR:  …`.
 fn plain(printed: &str) -> String {
     let line = |line: &str| match line.split_once(": ") {
         Some((place, rest)) if place.starts_with("psql:<stdin>:") => rest.to_owned(),

@@ -1,4 +1,4 @@
-//! Rows as `COPY … TO STDOUT WITH CSV HEADER` prints them. NULL is an empty text, as it is in Salt.
+//! Parses rows of `COPY … TO STDOUT WITH CSV HEADER`. As in Salt, NULL becomes an empty text.
 
 use rocksalt_core::{Map, Value};
 
@@ -33,7 +33,7 @@ fn records(text: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// The members of an array as PostgreSQL prints it: `{a,"b c"}`.
+/// Parses an array in PostgreSQL's form: `{a,"b c"}`.
 pub fn array(text: &str) -> Vec<String> {
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
     if inner.is_empty() {

@@ -1,7 +1,7 @@
-//! `postgres`: roles, databases, privileges and the rest of PostgreSQL servers, through `psql`.
+//! `postgres`: roles, databases, privileges and other objects of PostgreSQL servers, through `psql`.
 //!
-//! A call goes `states` or `functions` → `role`, `privileges`, `password` (what is to be said) → `client`
-//! (saying it) → `csv` (what came back).
+//! The path of a call: `states` or `functions`, then `role`, `privileges` and `password` (which statements), `client`
+//! (runs them) and `csv` (parses the result).
 
 mod client;
 mod csv;

@@ -1,4 +1,4 @@
-//! Passwords of roles: the verifier that the server keeps, made and checked here, so that no password travels.
+//! Passwords of roles: creates and checks the verifiers that the server stores, so that no password is transmitted.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -6,20 +6,20 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use crate::text::digest::{DigestAlgorithm, raw};
 use crate::{Error, Result};
 
-/// How a password is kept.
+/// How a password is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordEncryption {
     Md5,
     Scram,
-    /// As the server likes; it gets the password itself.
+    /// The server chooses; it gets the password itself.
     Plain,
 }
 
 const SCRAM: &str = "SCRAM-SHA-256$";
-/// What PostgreSQL itself takes.
+/// PostgreSQL's own number.
 const ROUNDS: u32 = 4096;
 
-/// Whether the server's verifier is that of this password. The password may be a verifier itself.
+/// Whether the server's verifier matches this password, which may be a verifier itself.
 pub fn fits(role: &str, password: &str, verifier: &str, method: Option<PasswordEncryption>) -> bool {
     if verifier.is_empty() {
         return false;
@@ -37,7 +37,7 @@ pub fn fits(role: &str, password: &str, verifier: &str, method: Option<PasswordE
             let head = rest.split_once('$').and_then(|(head, _)| head.split_once(':'));
             let Some((rounds, salt)) = head else { return false };
             match (rounds.parse(), BASE64.decode(salt)) {
-                // A verifier that would take minutes to check is not ours.
+                // A verifier with so many rounds that checking takes minutes is refused.
                 (Ok(rounds), Ok(salt)) if rounds <= 10_000_000 => scram(password, &salt, rounds) == verifier,
                 _ => false,
             }
@@ -46,7 +46,7 @@ pub fn fits(role: &str, password: &str, verifier: &str, method: Option<PasswordE
     }
 }
 
-/// What stands behind `PASSWORD` in SQL, before it is quoted.
+/// The value after `PASSWORD` in SQL, before quoting.
 pub fn stored(role: &str, password: &str, method: PasswordEncryption, salt: &[u8]) -> Result<String> {
     if salt.len() < 16 {
         return Err(Error::failed("there is no randomness to make a verifier of a password"));
@@ -69,7 +69,7 @@ fn md5(role: &str, password: &str) -> String {
     format!("md5{}", sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-/// RFC 5802's verifier.
+/// The verifier of RFC 5802.
 fn scram(password: &str, salt: &[u8], rounds: u32) -> String {
     let salted = stretched(password.as_bytes(), salt, rounds);
     let stored = raw(DigestAlgorithm::Sha256, &hmac(&salted, b"Client Key"));
@@ -77,7 +77,7 @@ fn scram(password: &str, salt: &[u8], rounds: u32) -> String {
     format!("{SCRAM}{rounds}:{}${}:{}", BASE64.encode(salt), BASE64.encode(stored), BASE64.encode(server))
 }
 
-/// PBKDF2 with HMAC-SHA-256, of which one block is needed.
+/// PBKDF2 with HMAC-SHA-256, of which one block suffices.
 fn stretched(password: &[u8], salt: &[u8], rounds: u32) -> Vec<u8> {
     let mut last = hmac(password, &[salt, &[0, 0, 0, 1]].concat());
     let mut sum = last.clone();
@@ -105,7 +105,7 @@ fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// RFC 4231's second and sixth case.
+    /// The second and sixth case of RFC 4231.
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

@@ -1,4 +1,4 @@
-//! Privileges on objects: what the server's access lists say, and the statements that change them.
+//! Privileges on objects: the server's access lists, and the statements that change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::sql::text;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// What privileges are on.
+/// The object of privileges.
 pub struct PostgresObject {
     pub kind: PostgresObjectKind,
     name: String,
@@ -29,7 +29,7 @@ pub enum PostgresObjectKind {
     Tablespace,
 }
 
-/// Name, the letter of `acldefault`, and the privileges that there can be.
+/// Name, kind, the letter for `acldefault`, and the possible privileges.
 const KINDS: &[(&str, PostgresObjectKind, &str, &[&str])] = &[
     ("database", PostgresObjectKind::Database, "d", &["CREATE", "TEMPORARY", "CONNECT"]),
     ("function", PostgresObjectKind::Function, "f", &["EXECUTE"]),
@@ -46,15 +46,15 @@ const KINDS: &[(&str, PostgresObjectKind, &str, &[&str])] = &[
     ("tablespace", PostgresObjectKind::Tablespace, "t", &["CREATE"]),
 ];
 
-/// Who has what on one object.
+/// The access list of one object.
 #[derive(Default)]
 pub struct AccessList {
     pub owner: String,
-    /// By role, `public` for all: the privileges, and whether they may be passed on.
+    /// By role, `public` for all: the privileges, and whether they may be granted to others.
     pub held: BTreeMap<String, BTreeMap<String, bool>>,
 }
 
-/// The privileges of a call, checked: `select, insert` or a list.
+/// Parses and checks the privileges of a call: `select, insert` or a list.
 pub fn wanted(privileges: &Value, kind: PostgresObjectKind) -> Result<BTreeSet<String>> {
     let texts: Vec<String> = match privileges {
         Value::Null => Vec::new(),
@@ -98,13 +98,13 @@ impl PostgresObject {
         Ok(PostgresObject { kind: *kind, name: name.to_owned(), schema: schema.to_owned() })
     }
 
-    /// All tables, sequences or functions of a schema.
+    /// Whether all tables, sequences or functions of a schema are requested.
     pub fn is_all(&self) -> bool {
         matches!(self.kind, PostgresObjectKind::Table | PostgresObjectKind::Sequence | PostgresObjectKind::Function)
             && self.name.eq_ignore_ascii_case("all")
     }
 
-    /// A table with the columns `name`, `owner` and `acl`.
+    /// A subquery with the columns `name`, `owner` and `acl`.
     fn source(&self) -> String {
         let (name, schema) = (literal(&self.name), literal(&self.schema));
         let letter = row(self.kind).2;
@@ -149,7 +149,7 @@ impl PostgresObject {
         }
     }
 
-    /// The access to each object that is meant; none if there is no such object.
+    /// The access lists of the requested objects; empty if none exists.
     pub fn access(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<Vec<AccessList>> {
         let query = format!(
             "SELECT o.name, w.rolname AS owner, x.grantee = 0 AS everybody, g.rolname AS grantee, \
@@ -172,7 +172,7 @@ impl PostgresObject {
         Ok(found.into_values().collect())
     }
 
-    /// The members of a group, and whether they may let others in.
+    /// The members of a group, and whether they may add others.
     pub fn members(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<BTreeMap<String, bool>> {
         let rows = server.ask(
             machine,
@@ -186,7 +186,7 @@ impl PostgresObject {
         Ok(rows.iter().map(|row| (text(row, "name").to_owned(), text(row, "admin") == "t")).collect())
     }
 
-    /// What `ALL` means to this server.
+    /// The meaning of `ALL` on this server.
     fn all(&self, machine: &dyn Probe, server: &PostgresServer) -> Result<BTreeSet<String>> {
         let rows = server.ask(
             machine,
@@ -199,7 +199,7 @@ impl PostgresObject {
         Ok(rows.iter().map(|row| text(row, "privilege").to_owned()).collect())
     }
 
-    /// Whether a role has privileges on every object that is meant. The owner has all.
+    /// Whether a role has privileges on every requested object. The owner has all.
     pub fn allows(
         &self,
         machine: &dyn Probe,
@@ -227,7 +227,7 @@ impl PostgresObject {
         Ok((self.is_all() || !access.is_empty()) && access.iter().all(one))
     }
 
-    /// Whether a role has any of the privileges on any of the objects, besides its owner's.
+    /// Whether a role other than the owner has any of the privileges on any of the objects.
     pub fn allows_some(
         &self,
         machine: &dyn Probe,
@@ -253,7 +253,7 @@ impl PostgresObject {
             return format!("ALL {kind}S IN SCHEMA {}", identifier(&self.schema));
         }
         match self.kind {
-            // A signature has its types behind it, which are not part of the name.
+            // A signature contains types, which are not part of the name.
             PostgresObjectKind::Function => {
                 let bare = self.name.strip_prefix(&format!("{}.", self.schema)).unwrap_or(&self.name);
                 let (name, types) = bare.split_once('(').unwrap_or((bare, ")"));
@@ -286,7 +286,7 @@ impl PostgresObject {
         })
     }
 
-    /// The types of a function stand in SQL as they are.
+    /// Checks the types of a function, which are used in SQL unquoted.
     fn sound(&self) -> Result<()> {
         let types = self.name.split_once('(').map_or("", |(_, types)| types);
         let fine = |letter: char| letter.is_alphanumeric() || " _,[].\")".contains(letter);
@@ -310,7 +310,7 @@ fn grantee(role: &str) -> String {
     if is_public(role) { "PUBLIC".to_owned() } else { identifier(role) }
 }
 
-/// As Salt lists it: role, privilege, whether it may be passed on.
+/// The access in Salt's form: role, privilege, whether it may be granted to others.
 pub fn told(access: &[AccessList]) -> Map {
     let mut told = Map::new();
     for (role, held) in access.iter().flat_map(|access| &access.held) {

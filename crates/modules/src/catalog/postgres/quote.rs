@@ -1,8 +1,8 @@
-//! Values and names in SQL, so that nothing in them can become SQL.
+//! Quotes values and names in SQL, so that they can't inject SQL.
 
 use crate::{Error, Result};
 
-/// A text, whatever the server thinks of backslashes.
+/// A string literal that doesn't depend on the server's setting for backslashes.
 pub fn literal(text: &str) -> String {
     let text = text.replace('\0', "").replace('\'', "''");
     match text.contains('\\') {
@@ -11,12 +11,12 @@ pub fn literal(text: &str) -> String {
     }
 }
 
-/// The name of anything.
+/// The quoted name of an object.
 pub fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('\0', "").replace('"', "\"\""))
 }
 
-/// A word that stands in SQL as it is: the name of an option, a version number.
+/// A word that is used in SQL unquoted: the name of an option, a version number.
 pub fn word(text: &str) -> Result<&str> {
     match !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_.-".contains(letter)) {
         true => Ok(text),
@@ -24,7 +24,7 @@ pub fn word(text: &str) -> Result<&str> {
     }
 }
 
-/// A statement of the user's for `psql`, to which a backslash outside quotes is a command of its own, such as `\!`.
+/// Checks a user's statement: for `psql` a backslash outside of quotes begins a command, such as `\!`.
 pub fn without_commands(statement: &str) -> Result<&str> {
     let mut quote = None;
     for letter in statement.chars() {

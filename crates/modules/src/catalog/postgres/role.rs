@@ -1,4 +1,4 @@
-//! Roles: the existing one, the requested one, and the statements that change the one into the other.
+//! Roles: the existing one, the requested one, and the statements that change one into the other.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::sql::text;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// What somebody requests of a role; `None` leaves it as it is.
+/// The requested attributes of a role; `None` leaves one unchanged.
 #[derive(Default)]
 pub struct RoleSpec<'a> {
     pub createdb: Option<bool>,
@@ -24,14 +24,14 @@ pub struct RoleSpec<'a> {
     pub password: Option<&'a str>,
     /// `md5`, `scram-sha-256`, true or false.
     pub encrypted: Value,
-    /// Set the password whatever it is now.
+    /// Set the password even if it is unchanged.
     pub refresh_password: bool,
     pub valid_until: Option<&'a str>,
     /// A list, or a comma-separated text.
     pub groups: Value,
 }
 
-/// What a role's flags are called: by users, by the server, and by us in what we tell of it.
+/// The flags of a role: by users' names, the server's names, and the names in our results.
 const FLAGS: [(&str, &str, &str); 6] = [
     ("createdb", "CREATEDB", "can create databases"),
     ("inherit", "INHERIT", "inherits privileges"),
@@ -41,12 +41,12 @@ const FLAGS: [(&str, &str, &str); 6] = [
     ("superuser", "SUPERUSER", "superuser"),
 ];
 
-/// What is to be done to a role.
+/// The required changes of a role.
 pub struct RoleDifference {
-    /// What Salt calls the changes.
+    /// The changes in Salt's form.
     pub update: Map,
     pub statements: String,
-    /// What must not be shown.
+    /// Secrets, which must not be shown.
     pub secrets: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl RoleSpec<'_> {
         }
     }
 
-    /// ` PASSWORD '…'`, and what of it must not be shown.
+    /// ` PASSWORD '…'`, and the secrets in it.
     fn password_clause(
         &self,
         machine: &dyn Probe,
@@ -96,7 +96,7 @@ impl RoleSpec<'_> {
         };
         let method = match self.method()? {
             Some(method) => method,
-            // A verifier of another kind than the server's own would often not let anybody in.
+            // With a verifier of another kind than the server's own, logins would often fail.
             None => {
                 let rows = server.ask(machine, "SELECT pg_catalog.current_setting('password_encryption') AS method")?;
                 match rows.first().map(|row| text(row, "method")) {
@@ -114,7 +114,7 @@ impl RoleSpec<'_> {
         groups.iter().map(|group| format!("GRANT {} TO {};\n", identifier(group), identifier(role))).collect()
     }
 
-    /// The statements that make the role; `login` unless it is said.
+    /// The statements that create the role; `login` is the default.
     pub fn create(
         &self,
         machine: &dyn Probe,
@@ -141,7 +141,7 @@ impl RoleSpec<'_> {
         Ok(RoleDifference { update: Map::new(), statements: with, secrets })
     }
 
-    /// What must be changed of a role that is there; nothing is to be done if `update` is empty.
+    /// The required changes of an existing role; none if `update` is empty.
     pub fn update(
         &self,
         machine: &dyn Probe,
@@ -203,7 +203,7 @@ fn clause(keyword: &str, wanted: Option<bool>) -> String {
     }
 }
 
-/// All roles by name, or one, with what Salt tells of them; the password's verifier only if asked for.
+/// All roles by name, or one, in Salt's form; includes the password's verifier only if requested.
 pub fn list(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>, password: bool) -> Result<Map> {
     let (verifier, join) = match password {
         true => (", a.rolpassword AS \"password\"", " LEFT JOIN pg_catalog.pg_authid a ON a.oid = r.oid"),
@@ -233,7 +233,7 @@ pub fn list(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>, pa
         role.insert("can update system catalogs", Value::Null);
         role.insert("can login", flag("can login"));
         role.insert("replication", flag("replication"));
-        // Salt reads a number as a yes or no, which gives nothing.
+        // Salt parses the number as a boolean, with null as the result.
         role.insert("connections", Value::Null);
         let expiry = Some(text(&row, "expiry time")).filter(|time| !time.is_empty());
         role.insert("expiry time", expiry);
@@ -248,7 +248,7 @@ pub fn list(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>, pa
     Ok(roles)
 }
 
-/// One role, if it is there.
+/// One role, if it exists.
 pub fn find(machine: &dyn Probe, server: &PostgresServer, name: &str, password: bool) -> Result<Option<Map>> {
     Ok(list(machine, server, Some(name), password)?.get(name).and_then(Value::as_map).cloned())
 }

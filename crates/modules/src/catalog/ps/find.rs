@@ -27,7 +27,7 @@ impl Function for GetPidList {
     }
 }
 
-/// Fits a process's name, or its whole command line.
+/// Matches a process's name, or its whole command line.
 struct ProcessPattern {
     text: String,
     expression: Option<Regex>,
@@ -50,7 +50,7 @@ impl ProcessPattern {
             };
             named && self.user.as_ref().is_none_or(|user| owners.of(machine, process.pid) == *user)
         };
-        // Our own command line may well have the pattern in it.
+        // Our own command line may contain the pattern.
         process::all(machine).into_iter().filter(|process| process.pid != own && fits(process)).collect()
     }
 }

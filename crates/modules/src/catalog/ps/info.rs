@@ -1,4 +1,4 @@
-//! One process in detail, and those that are busiest.
+//! One process in detail, and the busiest processes.
 
 use std::path::Path;
 
@@ -90,7 +90,7 @@ fn status(machine: &dyn Probe, process: &ProcessStat, key: &str) -> String {
     look::field(&text, key).unwrap_or_default().to_owned()
 }
 
-/// `0-2,7` is 0, 1, 2 and 7.
+/// Parses `0-2,7` to 0, 1, 2 and 7.
 fn affinity(ranges: &str) -> Vec<Value> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -99,7 +99,7 @@ fn affinity(ranges: &str) -> Vec<Value> {
     ranges.split(',').filter_map(range).flatten().map(Value::from).collect()
 }
 
-/// Null where we may not look.
+/// The target of a link; null without permission.
 fn link(machine: &dyn Probe, process: &ProcessStat, name: &str) -> Value {
     let target = machine.read_link(Path::new(&format!("/proc/{}/{name}", process.pid)));
     target.ok().map(|path| path.to_string_lossy().into_owned()).into()
@@ -115,7 +115,7 @@ fn environment(machine: &dyn Probe, process: &ProcessStat) -> Value {
     )
 }
 
-/// Reads, writes, read bytes, written bytes, then what the program asked for.
+/// Reads, writes, bytes read, bytes written, then the numbers that the program requested.
 fn io_counters(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let Some(text) = look::text(machine, &format!("/proc/{}/io", process.pid)) else { return Value::Null };
     let count = |key: &str| Value::integer(look::field(&text, key).unwrap_or("0")).unwrap_or_default();
@@ -138,7 +138,7 @@ fn memory_percent(machine: &dyn Probe, process: &ProcessStat) -> Value {
     }
 }
 
-/// Regular files and their descriptors.
+/// Open regular files and their descriptors.
 fn open_files(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let folder = format!("/proc/{}/fd", process.pid);
     let Ok(names) = machine.list(Path::new(&folder)) else { return Value::Null };
@@ -152,7 +152,7 @@ fn open_files(machine: &dyn Probe, process: &ProcessStat) -> Value {
     Value::List(files.collect())
 }
 
-/// Number, user and system seconds of each thread.
+/// Id, user time and system time in seconds of each thread.
 fn threads(machine: &dyn Probe, process: &ProcessStat) -> Value {
     let tasks = format!("/proc/{}/task", process.pid);
     let threads = look::names(machine, &tasks).into_iter().filter_map(|task| {

@@ -1,4 +1,4 @@
-//! `ps`: processes, and what they use of the machine.
+//! `ps`: processes, and their use of resources.
 
 pub mod process;
 

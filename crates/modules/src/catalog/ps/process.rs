@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::grains::look;
 use crate::machine::{Probe, accounts};
 
-/// Clock ticks in a second and bytes in a page, as the kernel counts them for this program.
+/// Clock ticks per second and bytes per page, as the kernel reports them to this program.
 pub fn ticks() -> f64 {
     rustix::param::clock_ticks_per_second() as f64
 }
@@ -21,11 +21,11 @@ pub struct ProcessStat {
     pub name: String,
     pub state: char,
     pub parent: u32,
-    /// In clock ticks: user, system, children's user, children's system, waiting for disks.
+    /// Times in clock ticks: user, system, children's user, children's system, waiting for disks.
     pub times: [u64; 5],
     pub nice: i64,
     pub threads: u64,
-    /// In clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub start: u64,
     pub cpu: u64,
 }
@@ -33,7 +33,7 @@ pub struct ProcessStat {
 impl ProcessStat {
     pub fn read(machine: &dyn Probe, pid: u32) -> Option<ProcessStat> {
         let mut process = ProcessStat::parse(&look::text(machine, &format!("/proc/{pid}/stat"))?)?;
-        // The kernel cuts names at 15 letters; the command line may have all of them.
+        // The kernel cuts names after 15 characters; the command line may have the full name.
         if process.name.len() >= 15
             && let Some(first) = command_line(machine, pid).first()
             && let Some(name) = Path::new(first).file_name().map(|name| name.to_string_lossy())
@@ -44,7 +44,7 @@ impl ProcessStat {
         Some(process)
     }
 
-    /// The name stands in brackets and may itself have brackets and blanks in it.
+    /// The name is in parentheses, and may itself contain parentheses and blanks.
     fn parse(line: &str) -> Option<ProcessStat> {
         let (pid, rest) = line.split_once('(')?;
         let (name, rest) = rest.rsplit_once(')')?;
@@ -64,12 +64,12 @@ impl ProcessStat {
         })
     }
 
-    /// Processor time it used itself, in seconds.
+    /// The processor time of the process itself, in seconds.
     pub fn busy(&self) -> f64 {
         self.times[0].saturating_add(self.times[1]) as f64 / ticks()
     }
 
-    /// The state in psutil's words.
+    /// The state as psutil names it.
     pub fn status(&self) -> &'static str {
         match self.state {
             'R' => "running",
@@ -87,7 +87,7 @@ impl ProcessStat {
         }
     }
 
-    /// When it began, in seconds since 1970, to a hundredth.
+    /// The start time in seconds since 1970, rounded to hundredths.
     pub fn created(&self, boot: u64) -> f64 {
         ((boot as f64 + self.start as f64 / ticks()) * 100.0).round() / 100.0
     }
@@ -100,19 +100,19 @@ pub fn pids(machine: &dyn Probe) -> Vec<u32> {
     pids
 }
 
-/// All processes; one that ends meanwhile is left out.
+/// All processes; those that end meanwhile are left out.
 pub fn all(machine: &dyn Probe) -> Vec<ProcessStat> {
     pids(machine).into_iter().filter_map(|pid| ProcessStat::read(machine, pid)).collect()
 }
 
-/// Empty for the kernel's own threads.
+/// The command line; empty for kernel threads.
 pub fn command_line(machine: &dyn Probe, pid: u32) -> Vec<String> {
     let text = look::text(machine, &format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = text.trim_end_matches('\0');
     if text.is_empty() { Vec::new() } else { text.split('\0').map(str::to_owned).collect() }
 }
 
-/// Real, effective and saved number of `Uid` or `Gid`.
+/// Real, effective and saved id of `Uid` or `Gid`.
 pub fn numbers(machine: &dyn Probe, pid: u32, key: &str) -> [u32; 3] {
     let status = look::text(machine, &format!("/proc/{pid}/status")).unwrap_or_default();
     let mut words =
@@ -128,14 +128,14 @@ impl UserNames {
         UserNames(accounts::users(machine))
     }
 
-    /// The real user's name, or its number if it has none.
+    /// The real user's name, or the id if it has none.
     pub fn of(&self, machine: &dyn Probe, pid: u32) -> String {
         let uid = numbers(machine, pid, "Uid")[0];
         self.0.iter().find(|user| user.uid == uid).map_or_else(|| uid.to_string(), |user| user.name.clone())
     }
 }
 
-/// When the machine was started, in seconds since 1970.
+/// The boot time in seconds since 1970.
 pub fn boot_time(machine: &dyn Probe) -> u64 {
     let stat = look::text(machine, "/proc/stat").unwrap_or_default();
     let line = stat.lines().find_map(|line| line.strip_prefix("btime "));

@@ -1,4 +1,4 @@
-//! What the machine has, and how much of it is used; in psutil's words, since Salt's are.
+//! The machine's resources and their usage, with psutil's names, which Salt uses.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn map<const N: usize>(pairs: [(&str, Value); N]) -> Map {
     pairs.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
-/// In percent with one digit behind the point.
+/// A percentage with one digit after the point.
 fn percent(part: f64, whole: f64) -> Value {
     Value::Float(if whole > 0.0 { (part / whole * 1000.0).round() / 10.0 } else { 0.0 })
 }
@@ -125,7 +125,7 @@ impl Function for CpuPercent {
     }
 }
 
-/// Time as a guest is also counted as time of a user.
+/// Guest time is also included in user time.
 fn busy(before: &[f64; 10], after: &[f64; 10]) -> Value {
     let passed: Vec<f64> = before.iter().zip(after).take(8).map(|(before, after)| (after - before).max(0.0)).collect();
     let all: f64 = passed.iter().sum();
@@ -186,7 +186,7 @@ impl Function for DiskIoCounters {
     }
 }
 
-/// Without `all`, only file systems that are on a device.
+/// The mounted file systems; without `all`, only those on a device.
 fn partitions(machine: &dyn Probe, all: bool) -> Vec<MountTableLine> {
     let kinds = look::text(machine, "/proc/filesystems").unwrap_or_default();
     let on_device = |mount: &MountTableLine| {
@@ -422,7 +422,7 @@ impl Function for VirtualMemory {
         let text = look::text(machine, "/proc/meminfo").unwrap_or_default();
         let of = |key: &str| memory(&text, key);
         let (total, free) = (of("MemTotal"), of("MemFree"));
-        // Kernels before 3.14 make no estimate.
+        // Kernels before 3.14 have no estimate.
         let available = match of("MemAvailable") {
             0 => free + of("Buffers") + of("Cached"),
             available => available,

@@ -1,4 +1,4 @@
-//! Who is logged in, from the system's login records.
+//! The logged-in users, from the system's login records.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub fn logins(machine: &dyn Probe) -> Vec<LoggedInUser> {
     parse(&found.unwrap_or_default())
 }
 
-/// Records of C structs; where time has 64 bits (ARM, RISC-V), they are a little longer.
+/// Parses C structs; on architectures with 64-bit times (ARM, RISC-V) they are a little longer.
 fn parse(content: &[u8]) -> Vec<LoggedInUser> {
     const USER: i16 = 7;
     let length = if content.len().is_multiple_of(384) { 384 } else { 400 };

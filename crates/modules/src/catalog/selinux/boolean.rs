@@ -9,7 +9,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// All switches: `State`, `Default` and `Description` of each.
+/// All booleans: `State`, `Default` and `Description` of each.
 fn all(machine: &dyn Probe) -> Result<Map> {
     let text = tool::told(machine, &[&tool::find(machine, "semanage")?, "boolean", "--list"])?;
     Ok(read(&text))

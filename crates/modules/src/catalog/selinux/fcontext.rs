@@ -1,4 +1,4 @@
-//! The rules for file labels, and whether files have the labels of the rules.
+//! Rules for file labels, and comparing files with them.
 
 use rocksalt_core::Map;
 use rocksalt_macros::{arguments, function};
@@ -8,7 +8,7 @@ use super::super::{Function, tool};
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// What a letter of `semanage` means.
+/// The name of a file type, by its letter in `semanage`.
 pub fn file_type(letter: &str) -> Result<&'static str> {
     Ok(match letter {
         "a" => "all files",
@@ -66,7 +66,7 @@ pub struct ContextSpec<'a> {
 }
 
 impl ContextSpec<'_> {
-    /// The rule that is there: `filespec`, `filetype` and the parts of the label.
+    /// The existing rule: `filespec`, `filetype` and the parts of the label.
     pub fn find(&self, machine: &dyn Probe, any_type: bool) -> Result<Option<Map>> {
         let text = tool::told(machine, &[&tool::find(machine, "semanage")?, "fcontext", "--list"])?;
         let kind = file_type(self.filetype)?;
@@ -111,7 +111,7 @@ impl ContextSpec<'_> {
     }
 }
 
-/// What `restorecon` would change: file, label now, label by the rules.
+/// The predicted changes of `restorecon`: file, current label, label by the rules.
 pub fn differing(machine: &dyn Probe, name: &str, recursive: bool) -> Result<Vec<(String, String, String)>> {
     let text = tool::told(machine, &restorecon(machine, name, recursive, true)?)?;
     let one = |line: &str| {
@@ -128,7 +128,7 @@ pub fn differing(machine: &dyn Probe, name: &str, recursive: bool) -> Result<Vec
 
 pub fn restorecon(machine: &dyn Probe, name: &str, recursive: bool, dry: bool) -> Result<Vec<String>> {
     let mut argv = vec![tool::find(machine, "restorecon")?];
-    // Both force the whole label: else the dry one would see less than the other does.
+    // Both force the whole label: otherwise the dry run would find fewer differences.
     argv.extend(["-v", "-F"].map(str::to_owned));
     if dry {
         argv.push("-n".into());

@@ -48,7 +48,8 @@ impl State for Present {
                 "SELinux policy for \"{name}\" already present with specified filetype \"{kind}\" and sel_type \"{sel_type}\"."
             ))));
         }
-        // The same files with another type: the rule is changed. Salt looks for the requested type only, so it never sees it.
+        // The same files with another type: the rule is changed. Salt searches only for the requested type, so it
+        // misses this.
         let other = ContextSpec { sel_user: None, sel_level: None, ..request }.find(machine, true)?;
         let (old, new) = match &other {
             Some(other) => (one(name, &[("sel_type", text(other, "sel_type"))]), vec![("sel_type", sel_type.clone())]),

@@ -1,4 +1,4 @@
-//! `selinux`: its mode, its booleans and the labels of files, through the target's own tools.
+//! `selinux`: its mode, booleans and file labels, through the target's own tools.
 
 mod boolean;
 mod fcontext;

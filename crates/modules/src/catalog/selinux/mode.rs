@@ -11,7 +11,7 @@ use std::path::Path;
 
 const CONFIG: &str = "/etc/selinux/config";
 
-/// The kernel's switch, if SELinux is on at all.
+/// The kernel's current mode, if SELinux is enabled.
 fn switch(machine: &dyn Probe) -> Option<&'static str> {
     ["/sys/fs/selinux/enforce", "/selinux/enforce"].into_iter().find(|path| look::exists(machine, path))
 }
@@ -24,7 +24,7 @@ fn current(machine: &dyn Probe) -> &'static str {
     }
 }
 
-/// What it is at the next boot.
+/// The mode at the next boot.
 fn configured(machine: &dyn Probe) -> Option<String> {
     let text = look::text(machine, CONFIG)?;
     let value = text.lines().find_map(|line| line.trim().strip_prefix("SELINUX="))?.trim().to_lowercase();
@@ -47,7 +47,7 @@ fn refined(name: &str) -> Option<&'static str> {
 fn set(machine: &dyn System, mode: &str) -> Result<()> {
     if let Some(path) = switch(machine) {
         let value: &[u8] = if mode == "Enforcing" { b"1" } else { b"0" };
-        // In place: it is the kernel's.
+        // Written in place, because it is a file of the kernel.
         machine.append(Path::new(path), value).map_err(|error| Error::io("write", path, &error))?;
     }
     let text = look::text(machine, CONFIG).ok_or_else(|| Error::failed(format!("could not read {CONFIG}")))?;
@@ -79,11 +79,11 @@ impl State for Mode {
         };
         let config = configured(machine);
         let mut now = current(machine).to_owned();
-        // What does not fit is what is told.
+        // The comment reports what still differs.
         if now == wanted && config.as_deref() != Some(wanted) {
             now = config.clone().unwrap_or_else(|| "None".into());
         }
-        // What is off can't be switched on, nor the other way round, without a boot.
+        // Enabling and disabling takes effect only at a boot.
         let at_boot = (wanted == "Disabled") != (current(machine) == "Disabled");
         if now == wanted || (at_boot && config.as_deref() == Some(wanted)) {
             return Ok(Decision::Settled(Verdict::good(format!("SELinux is already in {wanted} mode"))));

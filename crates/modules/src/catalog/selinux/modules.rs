@@ -11,7 +11,7 @@ use crate::catalog::Plan;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// The modules that are installed, and whether they are in force.
+/// The installed modules, and whether they are enabled.
 fn all(machine: &dyn Probe) -> Result<Vec<(String, bool)>> {
     let text = tool::told(machine, &[&tool::find(machine, "semodule")?, "--list-modules=full"])?;
     // 100 name pp disabled
@@ -29,7 +29,7 @@ fn sound(name: &str) -> Result<()> {
     }
 }
 
-/// A module's name, from that of its file.
+/// A module's name, from the name of its file.
 fn name_of(path: &str) -> String {
     let file = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     file.strip_suffix(".pp").unwrap_or(&file).to_owned()
@@ -108,7 +108,7 @@ impl State for Module {
         if now.is_none() && !self.install.0 {
             return Ok(Decision::Settled(Verdict::bad(format!("Module {name} is not available"))));
         }
-        // A module that is there is installed anew only by selinux.module_install: nobody can tell its content.
+        // An installed module is only reinstalled by selinux.module_install, since its content can't be compared.
         let install = (self.install.0 && now.is_none()).then(|| source.to_owned());
         if now == Some(wanted) {
             return Ok(Decision::Settled(Verdict::good(format!("Module {name} is in the desired state"))));
@@ -118,7 +118,7 @@ impl State for Module {
         let mut plan =
             Plan::new(Verdict::good(format!("Module {name} has been set to {state}")).change(known.as_str(), change))
                 .or(format!("Failed to set the Module {name} to {state}"));
-        // What was just installed is in force.
+        // A module that was just installed is enabled.
         if now.is_some() || !wanted {
             let option = if wanted { "--enable" } else { "--disable" };
             plan = plan.run(&[&tool::find(machine, "semodule")?, option, &known]);

@@ -63,7 +63,7 @@ fn place(name: &str, protocol: Option<&str>, port: Option<&str>) -> Result<(Stri
     })
 }
 
-/// The entry that names exactly these ports: `sel_type`, `protocol` and `port`.
+/// The entry with exactly these ports: `sel_type`, `protocol` and `port`.
 fn find(machine: &dyn Probe, sel_type: Option<&str>, protocol: &str, port: &str) -> Result<Option<Map>> {
     let text = tool::told(machine, &[&tool::find(machine, "semanage")?, "port", "--list"])?;
     Ok(text.lines().find_map(|line| {

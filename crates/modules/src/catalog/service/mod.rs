@@ -1,6 +1,6 @@
-//! `service`: whether a target's services run, and whether they start at boot.
+//! `service`: the services of a target, and whether they start at boot.
 //!
-//! [`ServiceProvider`] is how one kind of system keeps services; each is one file here.
+//! [`ServiceProvider`] is the interface to an init system; each implementation is one file here.
 
 mod functions;
 mod openrc;
@@ -20,25 +20,25 @@ use super::ps::process;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// How a kind of system starts and stops services and makes them start with it.
+/// An init system: starts and stops services, and enables them at boot.
 trait ServiceProvider: Sync {
-    /// Whether it is this one's business: of this service, or of all of them.
+    /// Whether this provider is responsible for the service, or for all of them.
     fn fits(&self, machine: &dyn Probe, name: Option<&str>) -> bool;
 
-    /// Whether there is a service of that name.
+    /// Whether the service exists.
     fn available(&self, machine: &dyn Probe, name: &str) -> Result<bool>;
 
     fn runs(&self, machine: &dyn Probe, name: &str) -> Result<bool>;
 
-    /// Whether it starts with the system.
+    /// Whether the service starts at boot.
     fn enabled(&self, machine: &dyn Probe, name: &str) -> Result<bool>;
 
-    /// Whether enabling and disabling means anything to it.
+    /// Whether the service can be enabled and disabled.
     fn can_toggle(&self, _: &dyn Probe, _: &str) -> Result<bool> {
         Ok(true)
     }
 
-    /// Sorted, as all lists.
+    /// All services, sorted.
     fn all(&self, machine: &dyn Probe) -> Result<Vec<String>>;
 
     fn at_boot(&self, machine: &dyn Probe, wanted: Boot) -> Result<Vec<String>>;
@@ -54,12 +54,12 @@ trait ServiceProvider: Sync {
 
     fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &ServiceOptions) -> Result<()>;
 
-    /// What a service that does not run said last.
+    /// The last log lines of a service that does not run.
     fn log(&self, _: &dyn Probe, _: &str) -> Option<String> {
         None
     }
 
-    /// Whether a stop and a start are more than its restart.
+    /// Whether `FullRestart` differs from its restart.
     fn restart_is_full(&self) -> bool {
         false
     }
@@ -68,24 +68,24 @@ trait ServiceProvider: Sync {
         None
     }
 
-    /// Nothing can be started or stopped: the system is not up, as in a chroot.
+    /// Whether services can't be started or stopped because the system is not running, as in a chroot.
     fn offline(&self) -> bool {
         false
     }
 }
 
-/// Forbids services to start at all.
+/// Masking: prevents services from starting at all.
 trait Masks {
     fn masked(&self, machine: &dyn Probe, name: &str, runtime: bool) -> Result<bool>;
 
     fn set_mask(&self, machine: &dyn System, name: &str, runtime: bool, mask: bool) -> Result<()>;
 }
 
-/// In this order: the first that fits is taken.
+/// The first provider that fits is used.
 const PROVIDERS: &[&dyn ServiceProvider] =
     &[&systemd::Systemd { offline: false }, &openrc::OpenRc, &sysv::Sysv, &systemd::Systemd { offline: true }];
 
-/// Who keeps this service; `None`: all of them.
+/// The provider of this service; with `None` the one of all services.
 fn provider(machine: &dyn Probe, name: Option<&str>) -> Result<&'static dyn ServiceProvider> {
     if let Some(name) = name.filter(|name| name.is_empty() || name.starts_with('-') || name.contains(STRANGE)) {
         return Err(Error::arguments(format!("'{name}' is no name of a service")));
@@ -96,10 +96,10 @@ fn provider(machine: &dyn Probe, name: Option<&str>) -> Result<&'static dyn Serv
     })
 }
 
-/// Never part of a service's name; some of it would lead out of a directory.
+/// Characters that no service name contains; some of them could lead out of a directory.
 const STRANGE: [char; 5] = ['/', '\0', '\n', ' ', '\t'];
 
-/// What can be done to a service.
+/// An action on a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum ServiceAction {
     Start,
@@ -123,29 +123,29 @@ impl ServiceAction {
     }
 }
 
-/// How services stand to the start of the system.
+/// Whether a service starts at boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Boot {
     Enabled,
     Disabled,
-    /// It can be neither enabled nor disabled.
+    /// Can be neither enabled nor disabled.
     Static,
 }
 
-/// How something is done to a service.
+/// Options of an action.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct ServiceOptions {
-    /// Don't wait until it is done.
+    /// Don't wait for the end of the action.
     no_block: bool,
     /// Remove a mask first.
     unmask: bool,
-    /// Remove a mask that lasts until the next boot first.
+    /// Remove a runtime mask first.
     unmask_runtime: bool,
-    /// How long it may take.
+    /// The time limit.
     timeout: Option<Duration>,
 }
 
-/// Whether a service runs; `sig` is part of the command line of its process, for those that can't tell otherwise.
+/// Whether a service runs; `sig` is part of its process's command line, for providers that can't tell otherwise.
 fn status(provider: &dyn ServiceProvider, machine: &dyn Probe, name: &str, sig: Option<&str>) -> Result<bool> {
     match sig.filter(|sig| !sig.is_empty() && provider.masks().is_none()) {
         Some(sig) => {
@@ -163,7 +163,7 @@ fn run(machine: &dyn System, words: &[&str], how: &ServiceOptions) -> Result<Out
     machine.run(&Command { leaves_daemon: true, cwd: Some("/".into()), timeout: how.timeout, ..command })
 }
 
-/// Nothing, if it succeeded; else an error with all that it said.
+/// Turns a failed command into an error with its whole output.
 fn succeeded(output: &Output, words: &[&str], failed_to: &str) -> Result<()> {
     if output.success() {
         return Ok(());

@@ -12,7 +12,7 @@ const LEVEL: &str = "default";
 
 impl ServiceProvider for OpenRc {
     fn fits(&self, machine: &dyn Probe, _: Option<&str>) -> bool {
-        // Debian has its programs in a package that can lie beside another init.
+        // Debian has its programs in a package that can be installed beside another init system.
         look::program(machine, "rc-service").is_some()
             && (look::is_directory(machine, "/run/openrc") || look::program(machine, "update-rc.d").is_none())
     }
@@ -50,7 +50,7 @@ impl ServiceProvider for OpenRc {
                 self.act(machine, ServiceAction::Stop, name, how)?;
                 return self.act(machine, ServiceAction::Start, name, how);
             }
-            // OpenRC has no such word; what can't reload is restarted, as elsewhere.
+            // OpenRC has no such action; as elsewhere, a service that can't reload is restarted.
             ServiceAction::ForceReload if self.act(machine, ServiceAction::Reload, name, how).is_ok() => return Ok(()),
             ServiceAction::ForceReload => &["rc-service", name, "restart"],
             _ => &["rc-service", name, act.word()],
@@ -63,7 +63,7 @@ impl ServiceProvider for OpenRc {
     fn set_boot(&self, machine: &dyn System, name: &str, enable: bool, how: &ServiceOptions) -> Result<()> {
         let doing = format!("could not make {name} {}", if enable { "start with the system" } else { "not start" });
         let levels = levels_of(machine, name);
-        // It fails for a level that the service is not in, so each is named.
+        // It fails for a runlevel without the service, so each one is named.
         let words: Vec<&str> = match enable {
             true => vec!["rc-update", "add", name, LEVEL],
             false => ["rc-update", "del", name].into_iter().chain(levels.iter().map(String::as_str)).collect(),
@@ -76,7 +76,7 @@ fn starts(machine: &dyn Probe, name: &str) -> bool {
     !levels_of(machine, name).is_empty()
 }
 
-/// The runlevels that start it.
+/// The runlevels that start a service.
 fn levels_of(machine: &dyn Probe, name: &str) -> Vec<String> {
     let mut levels = look::names(machine, LEVELS);
     levels.retain(|level| look::exists(machine, &format!("{LEVELS}/{level}/{name}")));

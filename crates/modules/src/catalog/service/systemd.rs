@@ -1,4 +1,4 @@
-//! systemd, through `systemctl`; also where it is not the first process, as in a chroot or a container.
+//! systemd, through `systemctl`; also if it is not running, as in a chroot or a container.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::grains::look;
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// `offline`: it does not run here, so that units can be enabled and masked, but not started.
+/// With `offline`, systemd does not run: units can be enabled and masked, but not started.
 pub struct Systemd {
     pub offline: bool,
 }
@@ -18,7 +18,7 @@ pub struct Systemd {
 impl ServiceProvider for Systemd {
     fn fits(&self, machine: &dyn Probe, name: Option<&str>) -> bool {
         match self.offline {
-            // What sd_booted(3) looks at.
+            // The same test as in sd_booted(3).
             false => look::is_directory(machine, "/run/systemd/system"),
             true => {
                 look::program(machine, "systemctl").is_some()
@@ -32,7 +32,7 @@ impl ServiceProvider for Systemd {
         if self.offline || unit.contains("@.") {
             return Ok(unit::has_file(machine, &unit));
         }
-        // A file that systemd has not read yet is read before anything is done with the unit.
+        // systemd reads a new unit file before any action on the unit.
         Ok(UnitProperties::of(machine, &unit)?.is_loaded() || unit::has_file(machine, &unit))
     }
 
@@ -185,7 +185,7 @@ impl Masks for Systemd {
 }
 
 impl Systemd {
-    /// Has systemd read its files anew if those of this unit have changed since it read them.
+    /// Makes systemd reload its files if the file of this unit has changed since it was read.
     fn refresh(&self, machine: &dyn System, unit: &str) -> Result<()> {
         if unit.contains("@.") {
             return Ok(());
@@ -206,7 +206,7 @@ impl Systemd {
         Ok(())
     }
 
-    /// What `systemctl` said, and what the service said if it was the service that failed.
+    /// The output of `systemctl`, with the log of the service if the service itself failed.
     fn failure(&self, machine: &dyn Probe, name: &str, words: &[&str], output: &Output) -> Error {
         let error = said(words, output).to_string();
         let log = if error.starts_with("Job for") || output.timed_out { self.log(machine, name) } else { None };
@@ -214,11 +214,11 @@ impl Systemd {
     }
 }
 
-/// What the manager knows of a unit.
+/// The manager's properties of a unit.
 struct UnitProperties {
     load: String,
     active: String,
-    /// Its file is newer than what systemd has read.
+    /// Its file has changed since systemd read it.
     is_stale: bool,
 }
 
@@ -245,8 +245,8 @@ impl UnitProperties {
     }
 }
 
-/// The end of a service that ends as soon as it has begun comes a moment after `systemctl start` has succeeded,
-/// where the start of the process is all that systemd waits for.
+/// Waits a moment: for these types `systemctl start` only waits for the start of the process, so a service that fails
+/// at once does so later.
 fn settle(machine: &dyn System, unit: &str) -> Result<()> {
     let kind = query(machine, &["show", "--property=Type", "--value", "--", unit])?;
     match kind.text().trim() {
@@ -270,7 +270,7 @@ pub fn show(machine: &dyn Probe, name: &str) -> Result<Map> {
     Ok(properties(&output.text()))
 }
 
-/// Each service's program.
+/// The program of each service.
 pub fn programs(machine: &dyn Probe, names: &[String]) -> Result<Map> {
     let units: Vec<String> = names.iter().map(|name| unit::full(name)).filter(|unit| !unit.contains("@.")).collect();
     let words = ["show", "--property=Names", "--property=ExecStart", "--"];
@@ -311,7 +311,7 @@ fn query(machine: &dyn Probe, words: &[&str]) -> Result<Output> {
     machine.query(&Command::new(std::iter::once("systemctl").chain(words.iter().copied())))
 }
 
-/// In the tool's own words, as Salt shows them; with what was run if there are none.
+/// The tool's own message, as in Salt; if there is none, the command and its exit code.
 fn said(words: &[&str], output: &Output) -> Error {
     let text = output.text() + &String::from_utf8_lossy(&output.stderr);
     let run = words.join(" ");

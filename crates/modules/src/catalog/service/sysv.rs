@@ -73,7 +73,7 @@ impl ServiceProvider for Sysv {
         let doing = format!("could not make {name} {}", if enable { "start with the system" } else { "not start" });
         let steps: Vec<Vec<String>> = if let Some(update) = look::program(machine, "update-rc.d") {
             let step = |word: &str| vec![update.clone(), name.to_owned(), word.to_owned()];
-            // What was never enabled has no links yet that could be turned round.
+            // A service that was never enabled has no links that could be renamed.
             if enable { vec![step("defaults"), step("enable")] } else { vec![step("disable")] }
         } else if let Some(chkconfig) = look::program(machine, "chkconfig") {
             let add = vec![chkconfig.clone(), "--add".into(), name.to_owned()];
@@ -90,14 +90,14 @@ impl ServiceProvider for Sysv {
     }
 }
 
-/// Daemons are not started in a tree of files that is being made for another machine; this can only be told from the
-/// first process, which lives in another root then.
+/// Services are not started in a directory tree that is prepared for another machine. It is detected by comparing our
+/// root with that of the first process.
 fn in_chroot(machine: &dyn Probe) -> bool {
     let place = |path: &str| machine.stat(Path::new(path), true).ok().flatten().map(|stat| (stat.device, stat.inode));
     matches!((place("/proc/1/root"), place("/")), (Some(first), Some(own)) if first != own)
 }
 
-/// Through `service`, which gives the script an environment of its own; else the script itself.
+/// Through `service`, which gives the script a clean environment; otherwise the script itself.
 fn words(machine: &dyn Probe, name: &str, script: &str, act: &str) -> Vec<String> {
     match look::program(machine, "service") {
         Some(service) => vec![service, name.to_owned(), act.to_owned()],
@@ -105,7 +105,7 @@ fn words(machine: &dyn Probe, name: &str, script: &str, act: &str) -> Vec<String
     }
 }
 
-/// A service's script, if it can be run.
+/// A service's script, if it is executable.
 pub fn script(machine: &dyn Probe, name: &str) -> Option<String> {
     let path = format!("{SCRIPTS}/{name}");
     let stat = machine.stat(Path::new(&path), true).ok()??;
@@ -118,7 +118,7 @@ pub fn scripts(machine: &dyn Probe) -> Vec<String> {
     names
 }
 
-/// Whether there is a link by which it starts in the present runlevel.
+/// Whether a link starts the service in the current runlevel.
 pub fn starts(machine: &dyn Probe, name: &str) -> bool {
     let folders = ["/etc/rcS.d".to_owned(), format!("/etc/rc{}.d", runlevel(machine))];
     folders.iter().flat_map(|folder| look::names(machine, folder)).any(|link| started_by(&link) == Some(name))
@@ -137,7 +137,7 @@ fn runlevel(machine: &dyn Probe) -> String {
     if let Some(level) = known {
         return level.to_owned();
     }
-    // Unknown where sysvinit is not the first process, as in a container.
+    // Unknown if sysvinit is not the first process, as in a container.
     let table = look::text(machine, "/etc/inittab").unwrap_or_default();
     let line = table.lines().find(|line| !line.starts_with('#') && line.contains(":initdefault:"));
     line.and_then(|line| line.split(':').nth(1)).unwrap_or("2").to_owned()

@@ -1,14 +1,14 @@
-//! Names of systemd's units, and the files they come from.
+//! Names of systemd's units, and their files.
 
 use std::path::Path;
 
 use crate::grains::look;
 use crate::machine::Probe;
 
-/// Kinds that Salt counts as services where it lists them.
+/// Unit types that Salt's lists of services include.
 pub const LISTED: [&str; 9] = ["service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer"];
 
-/// Where unit files lie; earlier ones hide later ones.
+/// The directories of unit files; earlier ones take precedence.
 const FOLDERS: [&str; 6] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -18,14 +18,14 @@ const FOLDERS: [&str; 6] = [
     "/lib/systemd/system",
 ];
 
-/// A unit's whole name; what isn't a unit of another kind is a service.
+/// A unit's full name; a name without a known suffix is a service.
 pub fn full(name: &str) -> String {
     let kind = name.rsplit_once('.').map(|(_, kind)| kind);
     let is_kind = |kind: &str| LISTED.contains(&kind) || matches!(kind, "slice" | "scope");
     if kind.is_some_and(is_kind) { name.to_owned() } else { format!("{name}.service") }
 }
 
-/// As Salt lists it: a service without its kind.
+/// The name in Salt's lists: a service without its suffix.
 pub fn short(full: &str) -> Option<&str> {
     let (name, kind) = full.rsplit_once('.')?;
     match kind {
@@ -42,7 +42,7 @@ pub fn template(unit: &str) -> Option<String> {
     Some(format!("{prefix}@.{kind}"))
 }
 
-/// Whether there is a file for the unit, whatever systemd knows: it, its template, or a script of sysvinit's.
+/// Whether there is a file for the unit, even one that systemd hasn't read: its own, its template, or an init script.
 pub fn has_file(machine: &dyn Probe, unit: &str) -> bool {
     let names = [Some(unit.to_owned()), template(unit)];
     let in_folder = |name: &String| {
@@ -52,7 +52,7 @@ pub fn has_file(machine: &dyn Probe, unit: &str) -> bool {
         || unit.strip_suffix(".service").is_some_and(|name| super::sysv::script(machine, name).is_some())
 }
 
-/// Every unit that has a file where systems and administrators put them, by Salt's short names.
+/// All units with a file, by Salt's short names.
 pub fn all(machine: &dyn Probe) -> Vec<String> {
     let folders = ["/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system"];
     let names = folders.iter().flat_map(|folder| look::names(machine, folder));

@@ -105,7 +105,7 @@ impl Function for GenPassword {
     }
 }
 
-/// Sixteen letters that nobody can guess.
+/// Sixteen random characters.
 pub fn random_salt(machine: &dyn Probe) -> Result<String> {
     const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let path = std::path::Path::new("/dev/urandom");
@@ -151,7 +151,7 @@ pub struct ShadowUser {
 }
 
 impl ShadowUser {
-    /// Runs passwd with an option, unless the hash is good already.
+    /// Runs passwd with an option, unless the hash is already as requested.
     fn passwd(self, machine: &dyn System, option: &str, good: fn(&str) -> bool) -> Result<bool> {
         if good(&existing(machine, &self.name)?.passwd) {
             return Ok(true);

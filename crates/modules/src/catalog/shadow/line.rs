@@ -1,4 +1,4 @@
-//! [`Shadow`]: a line of `/etc/shadow`, which has passwords and how long they last.
+//! [`Shadow`]: a line of `/etc/shadow`, with the password and its expiry.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use crate::{Error, Result};
 
 const FILE: &str = "/etc/shadow";
 
-/// The numbers' names in the file's order, and the letters by which `chage` knows them.
+/// The names of the numbers in the file's order, and `chage`'s options for them.
 pub const DAYS: [(&str, &str); 6] =
     [("lstchg", "-d"), ("min", "-m"), ("max", "-M"), ("warn", "-W"), ("inact", "-I"), ("expire", "-E")];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shadow {
     pub name: String,
-    /// The hash; `!` before it locks it.
+    /// The hash; a leading `!` locks it.
     pub passwd: String,
-    /// As [`DAYS`] has them; -1 for none.
+    /// In the order of [`DAYS`]; -1 for an empty field.
     pub days: [i64; 6],
 }
 
@@ -36,7 +36,7 @@ impl Shadow {
         info
     }
 
-    /// A user that no line is about.
+    /// The values for a user without a line.
     pub fn none() -> Shadow {
         Shadow { name: String::new(), passwd: String::new(), days: [-1; 6] }
     }
@@ -55,7 +55,7 @@ pub fn all(machine: &dyn Probe) -> Vec<Shadow> {
     String::from_utf8_lossy(&content).lines().filter_map(Shadow::parse).collect()
 }
 
-/// Sets a hash through the standard input of `chpasswd`, which nobody else sees.
+/// Sets a hash through the standard input of `chpasswd`, which other users can't see.
 pub fn set_password(machine: &dyn System, name: &str, hash: &str) -> Result<(), String> {
     if hash.contains([':', '\n', '\0']) {
         return Err("the password is no hash: it has a colon or a line's end in it".into());
@@ -65,7 +65,7 @@ pub fn set_password(machine: &dyn System, name: &str, hash: &str) -> Result<(), 
     super::super::user::tool::run(machine, &argv, Some(line)).map(drop)
 }
 
-/// Days since 1970, given as a number or as a date.
+/// Parses days since 1970, given as a number or as a date.
 pub fn days(argument: &str, value: &Value) -> Result<Option<i64>> {
     let fault = || {
         Error::arguments(format!("{argument}: '{value}' is no number of days")).hint("days since 1970, or YYYY-MM-DD")

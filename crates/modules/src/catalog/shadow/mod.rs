@@ -1,4 +1,4 @@
-//! `shadow`: passwords of users, and how long they last.
+//! `shadow`: passwords of users, and their expiry.
 
 mod functions;
 mod line;

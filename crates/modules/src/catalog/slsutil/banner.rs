@@ -36,7 +36,7 @@ pub struct Banner {
     newline: bool,
 }
 
-// What Salt writes by default: users compare files.
+// Salt's default text: users compare files.
 const TITLE: &str = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT";
 const TEXT: &str = "The contents of this file are managed by Salt. Any changes to this file may be overwritten \
                     automatically and without warning.";

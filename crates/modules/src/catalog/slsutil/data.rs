@@ -56,7 +56,7 @@ impl Function for Deserialize {
     fn call(self, _: &dyn System) -> Result<Value> {
         match &self.stream_or_string {
             Value::String(text) => serialize::deserialize(&self.serializer, text).map_err(fault),
-            // From a command line it may have been read already.
+            // On a command line the value may have been parsed already.
             data if serialize::FORMATS.contains(&&*self.serializer) => Ok(data.clone()),
             _ => Err(fault(serialize::Error::UnknownFormat(self.serializer))),
         }

@@ -1,4 +1,4 @@
-//! `slsutil`: help for writing state files and templates.
+//! `slsutil`: helpers for writing state files and templates.
 
 mod banner;
 mod data;

@@ -1,4 +1,4 @@
-//! `slsutil.renderer`: a file or a text through a pipe of renderers.
+//! `slsutil.renderer`: renders a file or a text with a pipe of renderers.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

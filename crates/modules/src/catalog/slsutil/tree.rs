@@ -25,7 +25,7 @@ enum Is {
     Either,
 }
 
-/// Only what is spelt as the tree spells it is there: no slash at the end, no dots.
+/// Only exact paths of the tree exist: no slash at the end, no dots.
 fn is_there(machine: &dyn System, path: &str, saltenv: &str, what: Is) -> Result<bool> {
     let listing = TreeListing::new(machine, saltenv)?;
     Ok(what != Is::Directory && listing.has_file(path) || what != Is::File && listing.has_directory(path))
@@ -109,7 +109,7 @@ impl Function for Findup {
     }
 }
 
-/// A path without what means nothing in it.
+/// A normalised path.
 fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -120,6 +120,6 @@ fn normal(path: &str) -> String {
         }
     }
     let joined = parts.join("/");
-    // As Python's `normpath` names the top; nothing is called so in a tree.
+    // As in Python's `normpath`, the top is `.`, which no path in a tree is called.
     if joined.is_empty() && !path.is_empty() { ".".into() } else { joined }
 }

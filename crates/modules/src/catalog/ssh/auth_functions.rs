@@ -1,4 +1,4 @@
-//! The functions on authorized keys.
+//! The functions for authorized keys.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -1,4 +1,4 @@
-//! A user's authorized keys, and the ways in which they are changed. Other lines stay as they are.
+//! A user's authorized keys, and edits of them. Other lines stay unchanged.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::catalog::cp::{self, source::ContentSource};
 use crate::machine::{Probe, System};
 
-/// What is to be done, or was done, with a key.
+/// A change of a key, planned or done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyStatus {
     Add,
@@ -74,7 +74,7 @@ impl AuthorizedKeys {
         status
     }
 
-    /// Whether it was there.
+    /// Removes a key. Returns whether it existed.
     pub fn remove(&mut self, key: &str) -> bool {
         let there = self.keys().iter().any(|known| known.key == key);
         self.each(|known| (known.key == key).then(String::new));
@@ -85,7 +85,7 @@ impl AuthorizedKeys {
         self.place.write(machine, &self.text, 0o600)
     }
 
-    /// Puts something else in the place of keys' lines.
+    /// Replaces the lines of keys.
     fn each(&mut self, new: impl Fn(&SshKey) -> Option<String>) {
         let line = |line: &str| SshKey::parse(line).and_then(|key| new(&key)).unwrap_or_else(|| line.to_owned());
         self.text = self.text.split_inclusive('\n').map(line).collect();
@@ -96,7 +96,7 @@ pub fn keys(text: &str) -> Vec<SshKey> {
     text.lines().filter_map(SshKey::parse).filter(SshKey::is_valid).collect()
 }
 
-/// Keys as Salt shows them.
+/// Keys in Salt's form.
 pub fn shown(keys: &[SshKey], kind: Option<&str>) -> Result<Map> {
     let mut shown = Map::new();
     for known in keys {
@@ -112,7 +112,7 @@ pub fn shown(keys: &[SshKey], kind: Option<&str>) -> Result<Map> {
     Ok(shown)
 }
 
-/// The keys of a file of the tree, or of elsewhere; `None` if there is no such file.
+/// The keys in a file of the tree or another source; `None` if there is no such file.
 pub fn from_source(machine: &dyn Probe, source: &str, saltenv: Option<&str>) -> Result<Option<Vec<SshKey>>> {
     let content = match ContentSource::parse(machine, source, saltenv)? {
         ContentSource::Tree { path, saltenv } => machine.tree().read(&saltenv, &path)?.map(|content| content.to_vec()),

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SshKey {
-    /// What stands before it, with commas between.
+    /// The comma-separated options before it.
     pub options: String,
     pub enc: String,
     pub key: String,
@@ -16,7 +16,7 @@ pub struct SshKey {
 }
 
 impl SshKey {
-    /// `[options] type key [comment]`; `None` for what is something else.
+    /// Parses `[options] type key [comment]`; `None` for other lines.
     pub fn parse(line: &str) -> Option<SshKey> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -39,7 +39,7 @@ impl SshKey {
         })
     }
 
-    /// What somebody gives: a whole line, or a key with perhaps a comment.
+    /// Parses a user's argument: a whole line, or a key with an optional comment.
     pub fn given(text: &str, enc: &str, comment: &str, options: &[String]) -> SshKey {
         if let Some(mut key) = SshKey::parse(text) {
             if key.comment.is_empty() {
@@ -60,14 +60,14 @@ impl SshKey {
         parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether it can be read as one, and would not become more than one line.
+    /// Whether it is valid and fits on one line.
     pub fn is_valid(&self) -> bool {
         let lines = [&self.options, &self.comment].iter().all(|part| !part.contains(['\n', '\r']));
         lines && BASE64_STANDARD.decode(&self.key).is_ok_and(|bytes| !bytes.is_empty())
     }
 }
 
-/// The types that users write, as sshd knows them.
+/// The type for sshd, from the names that users write.
 pub fn refined(enc: &str) -> Result<String> {
     const ALLOWED: [&str; 18] = [
         "ecdsa-sha2-nistp521",
@@ -101,7 +101,7 @@ pub fn refined(enc: &str) -> Result<String> {
     .to_owned())
 }
 
-/// The checksum of a key in pairs of digits; `None` if it is no key.
+/// The fingerprint of a key in pairs of digits; `None` if it is invalid.
 pub fn fingerprint(key: &str, kind: Option<&str>) -> Result<Option<String>> {
     let name = kind.filter(|kind| !kind.is_empty()).unwrap_or("sha256").to_lowercase();
     let kind = digest::DigestAlgorithm::named(&name)
@@ -118,7 +118,7 @@ fn is_kind(word: &str) -> bool {
     bare.is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_alphanumeric() || "_@.-".contains(c)))
 }
 
-/// The first word and what comes after it; space in quotes parts nothing.
+/// The first word and the rest; quoted blanks don't separate.
 fn word(text: &str) -> (&str, &str) {
     let (mut quoted, mut escaped) = (false, false);
     let end = text.find(|letter: char| {

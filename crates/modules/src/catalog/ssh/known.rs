@@ -1,4 +1,4 @@
-//! The text of a file of known hosts: which host a line is for, hashed or not, and how lines are added and removed.
+//! The text of a known_hosts file: finding the lines of a host, hashed or not, and adding and removing lines.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// A key of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownHostEntry {
-    /// As the file has it: names with commas between, or a hash.
+    /// The field in the file: comma-separated names, or a hash.
     pub hostname: String,
     pub enc: String,
     pub key: String,
@@ -29,7 +29,7 @@ impl KnownHostEntry {
         ]))
     }
 
-    /// `None` for remarks, marked lines, and what is no key.
+    /// Parses a line; `None` for comments, lines with a marker, and invalid keys.
     pub fn parse(line: &str, kind: Option<&str>) -> Result<Option<KnownHostEntry>> {
         let mut words = line.split_whitespace();
         let (Some(hostname), Some(enc), Some(key)) = (words.next(), words.next(), words.next()) else {
@@ -43,7 +43,7 @@ impl KnownHostEntry {
     }
 }
 
-/// How a host is called in the file.
+/// The name of a host in the file.
 pub fn host_name(host: &str, port: Option<u16>) -> String {
     match port {
         None | Some(22) => host.to_owned(),
@@ -51,7 +51,7 @@ pub fn host_name(host: &str, port: Option<u16>) -> String {
     }
 }
 
-/// The entries of a host, and where they stand.
+/// The entries of a host, and their positions.
 pub fn find(text: &str, host: &str, kind: Option<&str>) -> Result<Vec<(usize, KnownHostEntry)>> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -64,7 +64,7 @@ pub fn find(text: &str, host: &str, kind: Option<&str>) -> Result<Vec<(usize, Kn
     Ok(found)
 }
 
-/// Without a host's entries, all or those of one type; a line that names others too keeps those.
+/// Removes a host's entries, all or those of one type. A line that also names other hosts keeps those.
 pub fn without(text: &str, host: &str, enc: Option<&str>) -> Result<String> {
     let gone = find(text, host, None)?;
     let gone = |index: usize| gone.iter().any(|(line, entry)| *line == index && enc.is_none_or(|enc| entry.enc == enc));
@@ -83,7 +83,7 @@ pub fn without(text: &str, host: &str, enc: Option<&str>) -> Result<String> {
     Ok(left)
 }
 
-/// Whether the first field of a line means a host.
+/// Whether the first field of a line contains a host.
 fn names(field: &str, host: &str) -> bool {
     if let Some(hashed) = field.strip_prefix("|1|") {
         let Some((salt, sum)) = hashed.split_once('|') else { return false };
@@ -96,13 +96,13 @@ fn names(field: &str, host: &str) -> bool {
     !field.split(',').filter_map(|name| name.strip_prefix('!')).any(matches) && field.split(',').any(matches)
 }
 
-/// A name that nobody can read.
+/// A hashed name.
 pub fn hashed(host: &str, salt: &[u8]) -> String {
     let sum = digest::keyed(digest::DigestAlgorithm::Sha1, salt, host.to_lowercase().as_bytes());
     format!("|1|{}|{}", BASE64_STANDARD.encode(salt), BASE64_STANDARD.encode(sum))
 }
 
-/// Every plain name hashed, each in a line of its own; patterns and marked lines can't be.
+/// Hashes every plain name, each on its own line; patterns and lines with a marker can't be hashed.
 pub fn all_hashed(text: &str, salt: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<String> {
     let mut new = String::new();
     for line in text.split_inclusive('\n') {
@@ -120,7 +120,7 @@ pub fn all_hashed(text: &str, salt: &mut dyn FnMut() -> Result<Vec<u8>>) -> Resu
     Ok(new)
 }
 
-/// A word that goes to `ssh-keyscan` and into the file.
+/// Checks a host, which is passed to `ssh-keyscan` and written to the file.
 pub fn check_host(host: &str) -> Result<()> {
     let strange = |letter: char| letter.is_whitespace() || letter.is_control() || matches!(letter, ',' | '#' | '|');
     if host.is_empty() || host.starts_with(['-', '@']) || host.contains(strange) {

@@ -1,4 +1,4 @@
-//! The functions on known hosts.
+//! The functions for known hosts.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -267,7 +267,7 @@ impl Function for HashKnownHosts {
     }
 }
 
-/// Removes a host's entries, and says so as `ssh-keygen -R` does.
+/// Removes a host's entries. The result has the form of `ssh-keygen -R`.
 pub fn forget(
     machine: &dyn System,
     user: Option<&str>,

@@ -1,4 +1,4 @@
-//! `ssh`: keys that users may log in with, and hosts that they know.
+//! `ssh`: authorized keys of users, and known hosts.
 
 pub mod auth_functions;
 pub mod authorized;
@@ -30,10 +30,10 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<own_keys::UserKeys>(),
 ];
 
-/// What somebody touches who writes into a user's home, which nobody has looked up yet.
+/// The touches of a step that writes to a user's home, before the home is looked up.
 pub fn below_home(user: &str) -> Touches {
     let touches = Touches::nothing().reads(Thing::User(user.to_owned())).reads(Thing::Path("/etc/passwd".into()));
-    // Where a home is not where homes are, its user's name stands for it.
+    // If the home is in another directory, the dependency on the user covers it.
     let home = if user == "root" { "/root".to_owned() } else { format!("/home/{user}") };
     touches.writes(Thing::Path(home)).writes(Thing::User(user.to_owned()))
 }

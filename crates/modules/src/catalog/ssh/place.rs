@@ -1,8 +1,8 @@
-//! [`Place`]: a file in a user's home, where the user may have put links in its path.
+//! [`UserFile`]: a file in a user's home, where the user may have put links in its path.
 //!
-//! Whoever acts as root in a home that isn't root's must not follow what its owner has put there: a link to
-//! `/etc/shadow` would make it readable, one to `/etc/ld.so.preload` would be written to. So what lies below
-//! anything that the user can change is read and written with the user's rights, and the kernel says no.
+//! A process that runs as root must not follow what the owner of a home has put there: a link to `/etc/shadow` would
+//! make it readable, one to `/etc/ld.so.preload` would be written to. So paths below anything that the user can change
+//! are read and written with the user's rights, and the kernel refuses the rest.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::machine::accounts::{self, User};
 use crate::machine::{Command, FileKind, Probe, Stat, System};
 use crate::{Error, Result};
 
-/// Nobody has so many keys.
+/// The size limit of a key file.
 const LIMIT: u64 = 16 * 1024 * 1024;
 
-/// Replaces a file as a whole. Given: its path and mode; its content is on standard input.
+/// Replaces a whole file. Arguments: path and mode; the content is on standard input.
 const WRITE: &str = r#"set -eC
 umask 077
 file=$(readlink -f -- "$1" 2>/dev/null) || file=$1
@@ -36,7 +36,7 @@ pub struct UserFile {
 }
 
 impl UserFile {
-    /// A file of a user's: a path below its home, or any with `%h` and `%u` for home and name.
+    /// A user's file: a path below the home, or any path with `%h` and `%u` for home and name.
     pub fn of(machine: &dyn Probe, user: &str, config: &str) -> Result<UserFile> {
         let found = accounts::user(machine, user).filter(|found| found.name == user);
         let found = found.ok_or_else(|| Error::failed(format!("User '{user}' does not exist")))?;
@@ -45,18 +45,18 @@ impl UserFile {
         Ok(UserFile { path, user: Some(found) })
     }
 
-    /// A file of the system's.
+    /// A system-wide file.
     pub fn of_system(path: &str) -> UserFile {
         UserFile { path: path.to_owned(), user: None }
     }
 
-    /// Whether it lies in a home that isn't there.
+    /// Whether it is in a home that doesn't exist.
     pub fn homeless(&self, machine: &dyn Probe) -> bool {
         let Some(user) = &self.user else { return false };
         Path::new(&self.path).starts_with(&user.home) && !is_directory(machine, &user.home)
     }
 
-    /// `None` if there is no such file.
+    /// The content; `None` if there is no such file.
     pub fn read(&self, machine: &dyn Probe) -> Result<Option<String>> {
         let path = Path::new(&self.path);
         let Some(stat) = machine.stat(path, true).map_err(|error| Error::io("look at", path, &error))? else {
@@ -80,7 +80,7 @@ impl UserFile {
         Ok(Some(String::from_utf8_lossy(&content).into_owned()))
     }
 
-    /// Replaces it as a whole; a file that is there keeps its mode, a new one gets `mode`.
+    /// Replaces the whole file; an existing file keeps its mode, a new one gets `mode`.
     pub fn write(&self, machine: &dyn System, content: &str, mode: u32) -> Result<()> {
         let path = Path::new(&self.path);
         let there = machine.stat(path, true).ok().flatten();
@@ -102,7 +102,7 @@ impl UserFile {
         self.write_plainly(machine, content, there, mode)
     }
 
-    /// Nobody else can change anything on the way.
+    /// Used if nobody else can change the path.
     fn write_plainly(&self, machine: &dyn System, content: &str, there: Option<Stat>, mode: u32) -> Result<()> {
         let path = Path::new(&self.path);
         let fault = |error: std::io::Error| Error::io("write", path, &error);
@@ -117,7 +117,7 @@ impl UserFile {
         let target = if link { crate::catalog::file::followed(machine, path) } else { path.to_owned() };
         let fresh = there.is_none();
         machine.write(&target, content.as_bytes(), fresh.then_some(mode)).map_err(fault)?;
-        // The folder is given away last: until then its owner can't exchange what is in it.
+        // The directory's owner is changed last: until then the owner can't replace files in it.
         if let Some(user) = self.user.as_ref().filter(|user| user.uid != accounts::own_uid(machine)) {
             for made in fresh.then_some(path).into_iter().chain(missing.iter().rev().copied()) {
                 machine.set_owner(made, Some(user.uid), Some(user.gid), false).map_err(fault)?;
@@ -129,7 +129,7 @@ impl UserFile {
         Ok(())
     }
 
-    /// Whose rights are needed, if they are not this program's own.
+    /// The user whose rights are needed, if it isn't this program's own.
     fn acting_as(&self, machine: &dyn Probe) -> Result<Option<String>> {
         let own = accounts::own_uid(machine);
         match &self.user {
@@ -142,7 +142,7 @@ impl UserFile {
     }
 }
 
-/// Whether only this program's user and root can change what a path leads to.
+/// Whether only this program's user and root can change the target of a path.
 fn is_safe(machine: &dyn Probe, path: &Path, own: u32) -> bool {
     let ours = |stat: &Stat| stat.uid == 0 || stat.uid == own;
     let closed = |stat: &Stat| stat.mode & 0o002 == 0 && (stat.mode & 0o020 == 0 || stat.gid == 0);
@@ -155,7 +155,7 @@ fn is_safe(machine: &dyn Probe, path: &Path, own: u32) -> bool {
     })
 }
 
-/// With `%h`, `%u` and `%%` read as sshd reads them.
+/// Expands `%h`, `%u` and `%%` as sshd does.
 fn expanded(config: &str, user: &User) -> Result<String> {
     let mut path = String::new();
     let mut letters = config.chars();

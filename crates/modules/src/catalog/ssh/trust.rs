@@ -1,4 +1,4 @@
-//! [`Trust`]: the key that a host is to be known by, and the changes that this needs.
+//! [`Trust`]: the requested key of a host, and the changes that this needs.
 
 use std::path::Path;
 
@@ -24,18 +24,18 @@ pub struct Trust<'a> {
     pub kind: Option<&'a str>,
 }
 
-/// What looking has shown.
+/// The result of comparing.
 pub enum HostKeyStatus {
     /// These keys are known already.
     Exists(Vec<String>),
-    /// It can't be done.
+    /// The change is impossible.
     Fault(String),
     Update(TrustUpdate),
 }
 
 #[derive(Serialize, Deserialize)]
 pub struct TrustUpdate {
-    /// The entries that there were; null if there was none.
+    /// The existing entries; null if there are none.
     pub old: Value,
     pub new: Value,
     entries: Vec<KnownHostEntry>,
@@ -51,7 +51,7 @@ impl TrustUpdate {
     }
 }
 
-/// The file that is meant, in Salt's words if it can't be known.
+/// The file of known hosts; Salt's text if it can't be determined.
 pub fn place(machine: &dyn Probe, user: Option<&str>, config: Option<&str>) -> Result<UserFile, String> {
     match (user, config) {
         (Some(user), config) => {
@@ -64,7 +64,7 @@ pub fn place(machine: &dyn Probe, user: Option<&str>, config: Option<&str>) -> R
 }
 
 impl Trust<'_> {
-    /// The entries of the host that are in the file.
+    /// The host's entries in the file.
     pub fn stored(&self, machine: &dyn Probe) -> Result<Result<Vec<KnownHostEntry>, String>> {
         let place = match place(machine, self.user, self.config) {
             Ok(place) => place,
@@ -75,7 +75,7 @@ impl Trust<'_> {
         Ok(Ok(found.into_iter().map(|(_, entry)| entry).collect()))
     }
 
-    /// `add`, `update` or `exists`, without asking the host.
+    /// `add`, `update` or `exists`, without contacting the host.
     pub fn check(&self, stored: &[KnownHostEntry]) -> &'static str {
         let has = |known: fn(&KnownHostEntry) -> &str, wanted: &str| stored.iter().any(|entry| known(entry) == wanted);
         let exists = match (self.key, self.fingerprint) {
@@ -113,7 +113,7 @@ impl Trust<'_> {
                 let Some(entry) = entry.filter(|_| !key.contains(char::is_whitespace)) else {
                     return Ok(HostKeyStatus::Fault("the key is no key of a host".into()));
                 };
-                // Salt's words for what it was given have no fingerprint.
+                // As in Salt, the entry for a given key has no fingerprint.
                 let mut shown = self.told(&entry);
                 shown.remove("fingerprint");
                 (vec![entry], Value::List(vec![Value::Map(shown)]))
@@ -144,7 +144,7 @@ impl Trust<'_> {
         Ok(HostKeyStatus::Update(TrustUpdate { old, new, entries }))
     }
 
-    /// A new entry as changes tell of it.
+    /// A new entry in the form of changes.
     fn told(&self, entry: &KnownHostEntry) -> Map {
         let mut told = entry.info().as_map().cloned().unwrap_or_default();
         if let Some(port) = self.port.filter(|port| *port != 22) {
@@ -153,7 +153,7 @@ impl Trust<'_> {
         told
     }
 
-    /// Asks the host for its keys. What it says proves nothing but that somebody answered.
+    /// Requests the host's keys. They are not authenticated.
     pub fn scan(&self, machine: &dyn Probe) -> Result<Vec<KnownHostEntry>> {
         known::check_host(self.host)?;
         let (port, timeout) = (self.port.map(|port| port.to_string()), self.timeout.to_string());
@@ -173,7 +173,7 @@ impl Trust<'_> {
             for line in output.text().lines() {
                 entries.extend(KnownHostEntry::parse(line, self.kind)?);
             }
-            // The file names the port, and changes tell of the host.
+            // The file contains the port, but changes only name the host.
             entries.iter_mut().for_each(|entry| entry.hostname = self.host.to_owned());
             if !entries.is_empty() {
                 return Ok(entries);
@@ -200,7 +200,7 @@ impl Trust<'_> {
     }
 }
 
-/// What all users are to read is not for root alone.
+/// The mode of a new file: one for all users must be readable by them.
 pub fn mode(user: Option<&str>) -> u32 {
     if user.is_some() { 0o600 } else { 0o644 }
 }

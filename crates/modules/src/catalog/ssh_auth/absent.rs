@@ -1,4 +1,4 @@
-//! `ssh_auth.absent`: makes sure that a user can't log in with a key.
+//! `ssh_auth.absent`: a user can't log in with a key.
 
 use rocksalt_macros::state;
 

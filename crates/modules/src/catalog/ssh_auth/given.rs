@@ -1,4 +1,4 @@
-//! The arguments of all three states: whose keys, and in which file.
+//! The arguments that all three states share: the user and the file.
 
 use crate::Result;
 use crate::catalog::ssh::authorized::{AuthorizedKeys, KeyStatus};
@@ -17,7 +17,7 @@ pub fn touches(user: &str, config: &str, source: &str) -> Touches {
     if source.starts_with('/') { touches.reads(Thing::Path(source.to_owned())) } else { touches }
 }
 
-/// The file as it is. A user that isn't there has none yet; only a dry run may go on without.
+/// The current keys. A user that doesn't exist has none; only a dry run continues then.
 pub fn authorized(
     machine: &dyn Probe,
     user: &str,
@@ -36,13 +36,13 @@ pub fn authorized(
     Ok(Some(known))
 }
 
-/// A key with its type as sshd knows it; what is wrong with it is the verdict.
+/// A key with sshd's name of its type; the verdict if it is invalid.
 pub fn checked(mut key: SshKey) -> Result<SshKey, Box<Verdict>> {
     key.enc = key::refined(&key.enc).map_err(|error| Box::new(Verdict::bad(error.to_string())))?;
     if key.is_valid() { Ok(key) } else { Err(Box::new(Verdict::bad(INVALID))) }
 }
 
-/// What is said of one key, before and after.
+/// The comments about one key, before and after the change.
 pub fn comments(status: KeyStatus, name: &str, user: &str) -> (String, String) {
     match status {
         KeyStatus::Add => (
@@ -60,7 +60,7 @@ pub fn comments(status: KeyStatus, name: &str, user: &str) -> (String, String) {
     }
 }
 
-/// What a change is called.
+/// Salt's word for a change.
 pub fn change(status: KeyStatus) -> &'static str {
     if status == KeyStatus::Update { "Updated" } else { "New" }
 }

@@ -1,4 +1,4 @@
-//! `ssh_auth.manage`: makes sure that a user may log in with these keys and no others.
+//! `ssh_auth.manage`: a user may log in with these keys and no others.
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;

@@ -1,4 +1,4 @@
-//! `ssh_auth`: the keys that a user may log in with.
+//! `ssh_auth`: the authorized keys of users.
 
 mod absent;
 mod given;

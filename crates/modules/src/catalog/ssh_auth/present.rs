@@ -1,4 +1,4 @@
-//! `ssh_auth.present`: makes sure that a user may log in with a key.
+//! `ssh_auth.present`: a user may log in with a key.
 
 use rocksalt_core::Map;
 use rocksalt_macros::state;
@@ -126,7 +126,7 @@ impl Present {
     }
 }
 
-/// What several keys are called together.
+/// The combined status of several keys.
 fn whole(set: &[(&SshKey, KeyStatus)]) -> KeyStatus {
     let has = |wanted: KeyStatus| set.iter().any(|(_, status)| *status == wanted);
     if has(KeyStatus::Update) {

@@ -1,4 +1,4 @@
-//! `ssh_known_hosts`: hosts that a user, or the whole system, knows by their keys.
+//! `ssh_known_hosts`: the known host keys of a user or the whole system.
 
 use rocksalt_macros::state;
 
@@ -70,7 +70,7 @@ impl State for Present {
             HostKeyStatus::Exists(_) => {
                 return Ok(Decision::Settled(Verdict::good(format!("{name} already exists in {config}"))));
             }
-            // The host, or the user, may come to be until the real run.
+            // An earlier step may make the host reachable, or create the user.
             HostKeyStatus::Fault(text) if step.test && text == "Unable to receive remote host keys" => {
                 let stored = trust.stored(machine)?.unwrap_or_default();
                 let verdict = match trust.check(&stored) {

@@ -1,4 +1,4 @@
-//! `status`: what the kernel counts, under Salt's names.
+//! `status`: the kernel's counters, under Salt's names.
 
 mod machine_wide;
 mod tables;

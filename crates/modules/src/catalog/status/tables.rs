@@ -8,7 +8,7 @@ use crate::catalog::Function;
 use crate::grains::look;
 use crate::machine::System;
 
-/// A number if it looks like one, else the text.
+/// A number if the text looks like one, otherwise the text.
 fn number(text: &str) -> Value {
     let text = text.trim();
     Value::integer(text).or_else(|| text.parse().ok().map(Value::Float)).unwrap_or_else(|| text.into())

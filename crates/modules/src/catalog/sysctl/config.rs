@@ -1,4 +1,4 @@
-//! The file that parameters are set from at boot.
+//! The file from which parameters are set at boot.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 const HEADER: &str = "#\n# Kernel sysctl configuration\n#\n";
 
-/// systemd does not look at `/etc/sysctl.conf` by itself.
+/// systemd does not read `/etc/sysctl.conf` by itself.
 pub fn default_path(machine: &dyn Probe) -> &'static str {
     if tool::booted_by_systemd(machine) { "/etc/sysctl.d/99-salt.conf" } else { "/etc/sysctl.conf" }
 }
@@ -21,7 +21,7 @@ pub struct SysctlConfig {
 }
 
 impl SysctlConfig {
-    /// `None` if there is no such file.
+    /// Reads the file; `None` if it doesn't exist.
     pub fn read(machine: &dyn Probe, path: &str) -> Result<Option<SysctlConfig>> {
         match machine.read(Path::new(path)) {
             Ok(content) => Ok(Some(SysctlConfig { text: String::from_utf8_lossy(&content).into_owned() })),
@@ -42,13 +42,13 @@ impl SysctlConfig {
         self.text.lines().filter_map(setting).any(|(key, _)| key == name)
     }
 
-    /// Whether it sets a parameter to this value, and to no other.
+    /// Whether it sets a parameter to this value and no other.
     pub fn sets(&self, name: &str, value: &str) -> bool {
         let mut found = self.text.lines().filter_map(setting).filter(|(key, _)| *key == name).peekable();
         found.peek().is_some() && found.all(|(_, set)| same(set, value))
     }
 
-    /// The text with a parameter's lines made anew, or with one more at its end. All other lines stay as they are.
+    /// The text with the lines of a parameter replaced, or a line added at the end. All other lines stay unchanged.
     pub fn with(&self, name: &str, value: &str) -> String {
         let line = format!("{name} = {value}\n");
         let mut found = false;
@@ -72,7 +72,7 @@ impl SysctlConfig {
     }
 }
 
-/// The name and the value of a line that sets something.
+/// The name and the value of a line that sets a parameter.
 fn setting(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.trim());

@@ -24,7 +24,7 @@ impl Function for Get {
     type Output = String;
 
     fn call(self, machine: &dyn System) -> Result<String> {
-        // The words of the program `sysctl`, which templates look for; an error would end the template.
+        // The message of the program `sysctl`, for which templates check; an error would end the template.
         let path = kernel::path_of(&self.name)?;
         let missing = || format!("sysctl: cannot stat {path}: No such file or directory");
         Ok(kernel::get(machine, &self.name)?.unwrap_or_else(missing))

@@ -1,4 +1,4 @@
-//! A parameter in `/proc/sys`: read and written there, since not every target has a program `sysctl`.
+//! Reads and writes parameters in `/proc/sys`, since not every target has a program `sysctl`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{Error, Result, error};
 
 const ROOT: &str = "/proc/sys";
 
-/// The file of a parameter. Dots separate; a name that begins with slashes between its parts keeps its dots.
+/// The file of a parameter. Dots separate parts; in a name whose first separator is a slash, dots are part of the name.
 pub fn path_of(name: &str) -> Result<String> {
     let slashes = name.find(['.', '/']).is_some_and(|place| name[place..].starts_with('/'));
     let path: String = match slashes {
@@ -36,7 +36,7 @@ pub fn path_of(name: &str) -> Result<String> {
     }
 }
 
-/// What a parameter is now; `None` if the kernel has none of this name.
+/// The current value of a parameter; `None` if the kernel has none with this name.
 pub fn get(machine: &dyn Probe, name: &str) -> Result<Option<String>> {
     let path = path_of(name)?;
     match machine.read(Path::new(&path)) {
@@ -51,7 +51,7 @@ pub fn assign(machine: &dyn System, name: &str, value: &str) -> Result<()> {
     if !look::exists(machine, &path) {
         return Err(missing(name));
     }
-    // In place: the kernel's files can't be replaced by others.
+    // Written in place: the kernel's files can't be replaced.
     machine.append(Path::new(&path), value.as_bytes()).map_err(|error| {
         Error::failed(format!("sysctl -w failed: setting {name} to '{value}' in {path}: {}", error::reason(&error)))
     })
@@ -61,12 +61,12 @@ pub fn missing(name: &str) -> Error {
     Error::failed(format!("sysctl {name} does not exist")).hint("the kernel module that brings it may not be loaded")
 }
 
-/// The same value however its parts are separated.
+/// Compares values, ignoring the kind of white space between parts.
 pub fn same(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// All that can be read.
+/// All readable parameters.
 pub fn all(machine: &dyn Probe) -> Map {
     let mut found = Map::new();
     below(machine, ROOT, "", &mut found);
@@ -76,7 +76,7 @@ pub fn all(machine: &dyn Probe) -> Map {
 fn below(machine: &dyn Probe, folder: &str, prefix: &str, found: &mut Map) {
     for name in look::names(machine, folder) {
         let path = format!("{folder}/{name}");
-        // A dot in a name (of an interface) is written as a slash where dots separate.
+        // A dot in a name (of an interface) is written as a slash if dots separate.
         let key = format!("{prefix}{}", name.replace('.', "/"));
         match machine.stat(Path::new(&path), false) {
             Ok(Some(stat)) if stat.kind == FileKind::Directory => below(machine, &path, &format!("{key}."), found),

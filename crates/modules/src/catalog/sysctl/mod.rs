@@ -1,4 +1,4 @@
-//! `sysctl`: the kernel's parameters, as they are now (`/proc/sys`) and as they are set at boot.
+//! `sysctl`: the kernel's parameters, both current (`/proc/sys`) and at boot.
 
 mod config;
 mod functions;

@@ -31,11 +31,11 @@ pub struct Present {
     config: Option<String>,
 }
 
-/// What must be done.
+/// The required changes.
 #[derive(Serialize, Deserialize)]
 pub struct SysctlPlan {
     assign: bool,
-    /// Path and content.
+    /// Path and new content.
     write: Option<(String, String)>,
     done: Verdict,
 }
@@ -52,7 +52,7 @@ impl State for Present {
             Ok(current) => current,
             Err(error) => return Ok(bad(error)),
         };
-        // An earlier step may load the module that brings it: only the run itself knows.
+        // An earlier step may load the module that provides it: only the run itself knows.
         if current.is_none() && !step.test {
             return Ok(bad(kernel::missing(name)));
         }
@@ -88,7 +88,7 @@ impl State for Present {
     fn apply(&self, plan: Plan, machine: &dyn System, _: &Step<'_>) -> Result<Verdict> {
         let plan: SysctlPlan = plan.into_own()?;
         let (name, value) = (&self.name, self.value.to_string());
-        // The kernel first: what it does not take must not be waiting for the next boot.
+        // The kernel first: a value that it refuses must not be left for the next boot.
         let assigned = if plan.assign { kernel::assign(machine, name, &value) } else { Ok(()) };
         let written = assigned.and_then(|()| match &plan.write {
             Some((path, content)) => tool::write(machine, path, content.as_bytes(), None),

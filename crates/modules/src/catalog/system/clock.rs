@@ -8,7 +8,7 @@ use crate::grains::look;
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
 
-/// The target's time in the words of its own `date`, which knows its time zone.
+/// The target's time, formatted by its own `date`, which knows its time zone.
 pub(in crate::catalog) fn date(machine: &dyn Probe, format: &str, utc_offset: Option<&str>) -> Result<String> {
     let env = zone(utc_offset)?;
     let command = Command { env, timeout: Some(PATIENCE), ..Command::new(["date".to_owned(), format!("+{format}")]) };
@@ -19,7 +19,7 @@ pub(in crate::catalog) fn date(machine: &dyn Probe, format: &str, utc_offset: Op
     Ok(output.text().trim_end().to_owned())
 }
 
-/// `+0200` is the zone `<+0200>-02:00`: the sign is the other way round there.
+/// `+0200` is the zone `<+0200>-02:00`, where the sign is reversed.
 fn zone(utc_offset: Option<&str>) -> Result<Vec<(String, Option<String>)>> {
     let mut env = vec![("LC_ALL".to_owned(), Some("C".to_owned()))];
     if let Some(offset) = utc_offset {
@@ -90,7 +90,7 @@ impl Function for GetSystemTime {
     }
 }
 
-/// Year, month, day, hour, minute, second; what is left out stays as it is.
+/// Year, month, day, hour, minute, second; `None` leaves a part unchanged.
 type Parts = [Option<u32>; 6];
 
 fn set_date(machine: &dyn System, parts: Parts, utc_offset: Option<&str>) -> Result<bool> {
@@ -108,7 +108,7 @@ fn set_date(machine: &dyn System, parts: Parts, utc_offset: Option<&str>) -> Res
     };
     let now = [year, month, day, hour, minute, second];
     let wanted: Vec<u32> = parts.iter().zip(now).map(|(part, now)| part.unwrap_or(now)).collect();
-    // The one way to write it that every `date` takes.
+    // The format that every `date` accepts.
     let text =
         format!("{:02}{:02}{:02}{:02}{:04}.{:02}", wanted[1], wanted[2], wanted[3], wanted[4], wanted[0], wanted[5]);
     let command =
@@ -118,7 +118,7 @@ fn set_date(machine: &dyn System, parts: Parts, utc_offset: Option<&str>) -> Res
         return Err(failure("set the date", &output.stderr));
     }
     if settable_clock(machine) {
-        // The date is set; that the hardware doesn't keep it is no reason to call it a failure.
+        // The date is set; a hardware clock that can't be written is no failure.
         let _ = machine.run(&Command { timeout: Some(PATIENCE), ..Command::new(["hwclock", "--systohc"]) });
     }
     Ok(true)
@@ -191,7 +191,7 @@ fn parse_date(text: &str) -> Option<[u32; 3]> {
     if first.len() == 4 {
         return Some([number(first)?, number(second)?, number(third)?]);
     }
-    // Two digits mean what they mean to C: 69 is 1969, 68 is 2068.
+    // Two digits as in C: 69 is 1969, 68 is 2068.
     let year = match (third.len(), number(third)?) {
         (4, year) => year,
         (2, year) => year + if year < 69 { 2000 } else { 1900 },

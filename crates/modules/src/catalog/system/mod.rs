@@ -36,7 +36,7 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
 
 pub const STATES: &[StateEntry] = &[state::<reboot::Reboot>()];
 
-/// How long a program may take for what should take no time.
+/// The time limit of programs that should end at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn failure(doing: &str, stderr: &[u8]) -> Error {

@@ -1,4 +1,4 @@
-//! The machine's names: one for programs, one for people.
+//! The machine's names: the host name, and the description for people.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ impl Function for GetComputerDesc {
     }
 }
 
-/// Takes quotes and backslashes away.
+/// Removes quotes and backslashes.
 fn described(line: &str) -> String {
     let inner = ['"', '\''].iter().find_map(|quote| line.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(line);
     let mut text = String::new();

@@ -11,7 +11,7 @@ use crate::grains::look;
 use crate::machine::{Command, Probe, RebootRequest, System};
 use crate::{Error, Result};
 
-/// Where a request for a reboot is noted until the next boot; the first is ours, the others the distributions'.
+/// The files that mark a required reboot; the first is ours, the others are those of distributions.
 const WITNESSES: [&str; 3] = ["/run/rocksalt-reboot-required", "/run/reboot-required", "/var/run/reboot-required"];
 
 /// Whether a reboot of the target has been requested since the last one.
@@ -30,7 +30,7 @@ impl Function for GetRebootRequiredWitnessed {
     }
 }
 
-/// Whether something has asked for a restart.
+/// Whether a reboot is required.
 pub fn is_pending(machine: &dyn Probe) -> bool {
     WITNESSES.iter().any(|path| look::exists(machine, path))
 }
@@ -55,7 +55,7 @@ impl Function for SetRebootRequiredWitnessed {
 
 fn run(machine: &dyn System, doing: &str, words: &[&str]) -> Result<String> {
     let output = machine.run(&Command { timeout: Some(PATIENCE), ..Command::new(words.iter().copied()) })?;
-    // A machine that goes down may well kill the command that made it so.
+    // A machine that shuts down may kill the command that requested it.
     if output.code > 0 {
         return Err(failure(doing, &output.stderr));
     }
@@ -63,7 +63,7 @@ fn run(machine: &dyn System, doing: &str, words: &[&str]) -> Result<String> {
     Ok(text.trim_end().to_owned())
 }
 
-/// By `shutdown` if there is one; busybox has only programs that act at once.
+/// Uses `shutdown` if it exists; busybox's programs only act at once.
 fn go_down(machine: &dyn System, doing: &str, flag: &str, at_once: &str, at_time: &Value) -> Result<String> {
     let minutes = at_time.to_string();
     let when = match at_time {
@@ -136,7 +136,7 @@ impl Function for Poweroff {
     }
 }
 
-/// Restarts the target at once.
+/// Restarts the target immediately.
 pub fn restart(machine: &dyn System, message: Option<&str>) -> Result<String> {
     match (look::program(machine, "shutdown"), message) {
         (Some(shutdown), Some(message)) => run(machine, "reboot", &[&shutdown, "-r", "now", message]),

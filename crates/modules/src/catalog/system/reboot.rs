@@ -1,4 +1,4 @@
-//! `system.reboot`: a reboot in the middle of a run, which then resumes.
+//! `system.reboot`: reboots in the middle of a run, which resumes afterwards.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -37,7 +37,7 @@ pub struct Reboot {
     only_on_pending_reboot: Flag,
 }
 
-/// Servers can take minutes before they even begin to start.
+/// Servers can take minutes before they even begin to boot.
 pub const PATIENCE: f64 = 600.0;
 
 fn patience() -> Value {
@@ -70,7 +70,7 @@ impl State for Reboot {
     }
 }
 
-/// Tells the run; false if there is none that could go on.
+/// Passes the request to the run; false if no run could resume.
 pub fn ask_for_reboot(machine: &dyn Probe, ask_for_reboot: RebootRequest) -> bool {
     machine.run_notes().reboots().request(ask_for_reboot)
 }

@@ -1,4 +1,4 @@
-//! How arguments arrive.
+//! Functions that show how arguments arrive.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

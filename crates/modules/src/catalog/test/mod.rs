@@ -1,4 +1,4 @@
-//! `test`: whether a target can be reached, and how calls and results look.
+//! `test`: reachability of targets, and the form of calls and results.
 
 mod arguments;
 mod numbers;
@@ -234,7 +234,7 @@ impl Function for CrossTest {
     type Output = Value;
 
     fn call(self, machine: &dyn System) -> Result<Value> {
-        // Calling itself by way of itself would never end.
+        // Calling itself would never end.
         if self.func == Self::NAME {
             return Err(Error::arguments("test.cross_test doesn't call itself"));
         }
@@ -307,7 +307,7 @@ pub struct Retcode {
     code: i32,
 }
 
-/// `True`, whatever the code.
+/// The result `True`, with any exit code.
 pub struct Coded(i32);
 
 impl Serialize for Coded {

@@ -1,4 +1,4 @@
-//! Computations, to see how fast a target is.
+//! Computations that measure a target's speed.
 
 use std::time::Instant;
 

@@ -60,7 +60,7 @@ impl Function for RandomHash {
     }
 }
 
-/// The system's randomness; the time where there is none.
+/// Random bytes from the system; the time if there are none.
 fn random(machine: &dyn System) -> Vec<u8> {
     match machine.read_at(Path::new("/dev/urandom"), 0, 32) {
         Ok(bytes) if bytes.len() == 32 => bytes,

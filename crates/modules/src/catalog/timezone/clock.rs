@@ -1,4 +1,4 @@
-//! The hardware clock: whether it shows UTC or the local time, which `/etc/adjtime` knows.
+//! The hardware clock: whether it shows UTC or local time, according to `/etc/adjtime`.
 
 use rocksalt_macros::function;
 
@@ -12,13 +12,13 @@ use crate::{Error, Result};
 
 pub const ADJTIME: &str = "/etc/adjtime";
 
-/// Its third line says it; without one it is UTC, as `hwclock` and systemd have it.
+/// The third line defines it; without one it is UTC, as in `hwclock` and systemd.
 pub fn is_local(machine: &dyn Probe) -> bool {
     let text = look::text(machine, ADJTIME).unwrap_or_default();
     text.lines().nth(2).is_some_and(|line| line.trim() == "LOCAL")
 }
 
-/// What makes the clock's meaning another one; the clock itself is left alone.
+/// Changes how the clock is interpreted; the clock itself isn't changed.
 pub fn change(machine: &dyn Probe, local: bool) -> Action {
     if tool::booted_by_systemd(machine)
         && let Some(timedatectl) = look::program(machine, "timedatectl")

@@ -1,4 +1,4 @@
-//! `timezone`: the target's time zone, and what its hardware clock shows.
+//! `timezone`: the target's time zone, and the mode of its hardware clock.
 
 mod clock;
 mod system;

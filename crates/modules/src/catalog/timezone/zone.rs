@@ -1,4 +1,4 @@
-//! The zone: `/etc/localtime`, which counts for the C library, and `/etc/timezone`, which Debian has besides.
+//! The time zone: `/etc/localtime`, which the C library uses, and `/etc/timezone`, which Debian has in addition.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 pub const LOCALTIME: &str = "/etc/localtime";
 pub const TIMEZONE: &str = "/etc/timezone";
 
-/// The zone that is in force.
+/// The current zone.
 pub fn current(machine: &dyn Probe) -> Result<String> {
     linked(machine).or_else(|| written(machine)).or_else(|| copied(machine)).ok_or_else(|| {
         Error::failed("Unable to get timezone")
@@ -24,7 +24,7 @@ pub fn current(machine: &dyn Probe) -> Result<String> {
     })
 }
 
-/// What counts for the C library, and what `timedatectl` shows.
+/// The zone that the C library uses and `timedatectl` shows.
 fn linked(machine: &dyn Probe) -> Option<String> {
     let target = machine.read_link(Path::new(LOCALTIME)).ok()?;
     let text = target.to_string_lossy();
@@ -35,20 +35,20 @@ fn written(machine: &dyn Probe) -> Option<String> {
     look::line(machine, TIMEZONE)
 }
 
-/// A plain file in the link's place says by its last line only what the rule is; the zone with the same
-/// content is searched for by whoever knows a name, not here. UTC has only one shape.
+/// The zone of a plain file in place of the link, which does not contain its name. Only UTC is recognised, by comparing
+/// the content.
 fn copied(machine: &dyn Probe) -> Option<String> {
     let content = machine.read(Path::new(LOCALTIME)).ok()?;
     let universal = machine.read(Path::new(&file_of("UTC"))).ok()?;
     (content == universal).then(|| "UTC".to_owned())
 }
 
-/// Whether the zone is this one wherever it is written down.
+/// Whether all files have this zone.
 pub fn is_set(machine: &dyn Probe, zone: &str) -> Result<bool> {
     sound(zone)?;
     let link = linked(machine);
     if link.is_none() {
-        // A copy instead of a link is as good, if it is a copy of the right file.
+        // A copy of the right file is as good as a link to it.
         let (here, there) = (machine.read(Path::new(LOCALTIME)), machine.read(Path::new(&file_of(zone))));
         if !matches!((here, there), (Ok(here), Ok(there)) if here == there) {
             return Ok(false);
@@ -57,7 +57,7 @@ pub fn is_set(machine: &dyn Probe, zone: &str) -> Result<bool> {
     Ok(link.is_none_or(|link| link == zone) && written(machine).is_none_or(|written| written == zone))
 }
 
-/// It becomes part of a path.
+/// Checks a zone, which becomes part of a path.
 pub fn sound(zone: &str) -> Result<()> {
     let plain = |part: &str| {
         !part.is_empty()
@@ -74,14 +74,14 @@ pub fn file_of(zone: &str) -> String {
     format!("/usr/share/zoneinfo/{zone}")
 }
 
-/// Salt's words for a zone that the target does not know, if it doesn't.
+/// Salt's text for a zone that the target does not know.
 pub fn unknown(machine: &dyn Probe, zone: &str) -> Option<String> {
     let path = file_of(zone);
     let there = look::exists(machine, &path) && !look::is_directory(machine, &path);
     (!there).then(|| format!("Zone does not exist: {path}"))
 }
 
-/// What is to be done to be in a zone. systemd is told, if it is there, since it keeps the kernel's idea of it.
+/// The actions that set a zone, through systemd if it runs, since it also updates the kernel.
 pub fn change(machine: &dyn Probe, zone: &str) -> Vec<Action> {
     let mut actions = Vec::new();
     if tool::booted_by_systemd(machine)

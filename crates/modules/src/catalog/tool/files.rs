@@ -1,4 +1,4 @@
-//! Files that are changed for a tool: written, linked, with the directories above them.
+//! Changes files for a tool: writes, links, and makes their parent directories.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use crate::grains::look;
 use crate::machine::System;
 use crate::{Error, Result};
 
-/// Writes a file, and makes the directories above it.
+/// Writes a file, and makes its parent directories.
 pub fn write(machine: &dyn System, path: &str, content: &[u8], mode: Option<u32>) -> Result<()> {
     make_parents(machine, path)?;
     machine.write(Path::new(path), content, mode).map_err(|error| Error::io("write", path, &error))
 }
 
-/// Makes the directories above a path.
+/// Makes the parent directories of a path.
 pub fn make_parents(machine: &dyn System, path: &str) -> Result<()> {
     match Path::new(path).parent() {
         Some(above) => make_directories(machine, &above.to_string_lossy(), 0o755),
@@ -20,12 +20,12 @@ pub fn make_parents(machine: &dyn System, path: &str) -> Result<()> {
     }
 }
 
-/// Makes a directory and those above it; those that are there stay as they are.
+/// Makes a directory and its parents; existing ones stay unchanged.
 pub fn make_directories(machine: &dyn System, path: &str, mode: u32) -> Result<()> {
     let missing: Vec<&Path> =
         Path::new(path).ancestors().take_while(|path| !look::is_directory(machine, &path.to_string_lossy())).collect();
     for path in missing.into_iter().rev() {
-        // Somebody else may have made it meanwhile.
+        // Another process may have made it meanwhile.
         match machine.make_dir(path, mode) {
             Err(error) if !look::is_directory(machine, &path.to_string_lossy()) => {
                 return Err(Error::io("make the directory", path, &error));
@@ -36,7 +36,7 @@ pub fn make_directories(machine: &dyn System, path: &str, mode: u32) -> Result<(
     Ok(())
 }
 
-/// Makes the link beside its place and moves it there, so that nobody ever finds nothing.
+/// Makes the link under a temporary name and renames it, so that the path always exists.
 pub fn replace_link(machine: &dyn System, target: &str, link: &str) -> Result<()> {
     let fresh = format!("{link}.rocksalt-{}", std::process::id());
     let made = machine.symlink(Path::new(target), Path::new(&fresh));

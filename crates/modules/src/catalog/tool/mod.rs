@@ -1,4 +1,4 @@
-//! The target's own tools: where they are, what they say, and what is done through them.
+//! Runs the target's own tools, and reads their output.
 
 mod files;
 mod program;
@@ -11,7 +11,7 @@ use crate::machine::{Command, Output, Probe, System};
 use crate::text::words;
 use crate::{Error, Result};
 
-/// Where a tool is, or an error that says what to install.
+/// The path of a tool, or an error with a hint what to install.
 pub fn find(machine: &dyn Probe, name: &str) -> Result<String> {
     look::program(machine, name).ok_or_else(|| {
         Error::failed(format!("the target has no program '{name}'"))
@@ -24,7 +24,7 @@ pub fn booted_by_systemd(machine: &dyn Probe) -> bool {
     look::is_directory(machine, "/run/systemd/system")
 }
 
-/// What a command that only looks prints; its failure is an error.
+/// The output of a command that only reads; a failure is an error.
 pub fn told<S: AsRef<str>>(machine: &dyn Probe, argv: &[S]) -> Result<String> {
     let command = command(argv);
     let output = machine.query(&command)?;
@@ -38,14 +38,14 @@ pub fn done<S: AsRef<str>>(machine: &dyn System, argv: &[S]) -> Result<String> {
     if output.success() { Ok(output.text()) } else { Err(Error::failed(fault(&command.argv, &output))) }
 }
 
-/// Texts are read by programs, so they come in the language that programs know.
+/// In English, because the output is parsed.
 pub fn command<S: AsRef<str>>(argv: &[S]) -> Command {
     let mut command = Command::new(argv.iter().map(AsRef::as_ref));
     command.env.push(("LC_ALL".into(), Some("C".into())));
     command
 }
 
-/// What was run, how it ended, and all that it said.
+/// The command, how it ended, and its whole output.
 pub fn fault(argv: &[String], output: &Output) -> String {
     let shown: Vec<String> = argv.iter().map(|word| words::quote(word)).collect();
     let how = if output.timed_out { "was too slow".into() } else { format!("ended with exit code {}", output.code) };

@@ -1,4 +1,4 @@
-//! [`Tool`]: a program of the target's that a noun works with, and how it is run.
+//! [`Tool`]: a program on the target that a noun uses, and how to run it.
 
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};
@@ -22,23 +22,23 @@ impl Tool {
         Tool { argv: argv.into_iter().map(Into::into).collect(), ..Tool::default() }
     }
 
-    /// Runs it to look at something.
+    /// Runs it for reading.
     pub fn look<S: AsRef<str>>(&self, machine: &dyn Probe, words: &[S]) -> Result<Output> {
         machine.query(&self.command(machine, words)?)
     }
 
-    /// Runs it to change something.
+    /// Runs it for a change.
     pub fn act<S: AsRef<str>>(&self, machine: &dyn System, words: &[S]) -> Result<Output> {
         machine.run(&self.command(machine, words)?)
     }
 
-    /// What it prints; an error with all that it said if it fails.
+    /// Its output; an error with the whole output if it fails.
     pub fn text<S: AsRef<str>>(&self, machine: &dyn Probe, words: &[S]) -> Result<String> {
         let output = self.look(machine, words)?;
         if output.success() { Ok(output.text()) } else { Err(self.failed(words, &output)) }
     }
 
-    /// Why it failed, with what was run.
+    /// Why it failed, with the command.
     pub fn failed<S: AsRef<str>>(&self, words: &[S], output: &Output) -> Error {
         let argv: Vec<&str> = self.argv.iter().map(String::as_str).chain(words.iter().map(AsRef::as_ref)).collect();
         Error::failed(failure(&argv, output))
@@ -57,7 +57,7 @@ impl Tool {
             Some(user) => accounts::user(machine, user).map(|user| user.home),
             None => machine.env("HOME"),
         };
-        // Where the agent happens to be, another user may have no right to be.
+        // The user may have no access to the agent's working directory.
         command.cwd = match &self.cwd {
             Some(cwd) => Some(absolute(machine, cwd)?),
             None => Some(expand(machine, home.as_deref().unwrap_or("/")))
@@ -73,19 +73,19 @@ impl Tool {
     }
 }
 
-/// Which command failed, and its output, without passwords in addresses.
+/// The command that failed and its output, without passwords in URLs.
 pub fn failure<S: AsRef<str>>(argv: &[S], output: &Output) -> String {
     let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
     redacted(&format!("'{}' failed with exit code {}: {}", argv.join(" "), output.code, said(output)))
 }
 
-/// Both of its outputs, as one text.
+/// Both outputs as one text.
 pub fn said(output: &Output) -> String {
     let both = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
     both.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("\n")
 }
 
-/// How a command ended, as `cmd.run_all` gives it.
+/// The result of a command in the form of `cmd.run_all`.
 pub fn ended(output: &Output) -> Map {
     let text = |bytes: &[u8]| redacted(String::from_utf8_lossy(bytes).trim_end());
     Map::from_iter([
@@ -96,7 +96,7 @@ pub fn ended(output: &Output) -> Map {
     ])
 }
 
-/// Variables as users give them.
+/// Parses variables as users write them.
 pub fn variables(env: &Value) -> Result<Vec<(String, Option<String>)>> {
     match env {
         Value::Null => Ok(Vec::new()),

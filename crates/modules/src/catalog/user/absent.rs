@@ -1,4 +1,4 @@
-//! `user.absent`: makes sure that there is no such user.
+//! `user.absent`: a user doesn't exist.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -42,7 +42,7 @@ impl State for Absent {
         let Some(account) = Account::find(machine, &known, &self.name) else {
             return Ok(Decision::Settled(Verdict::good(format!("User {} is not present", self.name))));
         };
-        // The tools remove the user's own group, unless somebody else is in it.
+        // The tools also remove the user's own group, unless it has other members.
         let own = known.iter().find(|group| group.name == self.name && group.gid == account.user.gid);
         let alone = |gid: u32| {
             self.force.0 || !accounts::users(machine).iter().any(|user| user.gid == gid && user.name != self.name)
@@ -76,7 +76,7 @@ impl State for Absent {
     }
 
     fn touches(&self) -> Touches {
-        // Nobody knows yet where its home is.
+        // The home is not known yet.
         if self.purge.0 {
             return Touches::everything();
         }

@@ -1,4 +1,4 @@
-//! [`Account`]: the system's entry for a user, and the form in which Salt shows it.
+//! [`Account`]: the system's entry for a user, and its form in Salt.
 
 use rocksalt_core::Map;
 
@@ -9,12 +9,12 @@ use crate::machine::accounts::{self, Group, User};
 #[derive(Clone, Debug)]
 pub struct Account {
     pub user: User,
-    /// The groups that have the user among their members.
+    /// The groups that list the user as a member.
     pub member_of: Vec<String>,
 }
 
 impl Account {
-    /// By name alone: `accounts::user` takes a number, too.
+    /// Finds a user by name only: `accounts::user` also accepts an id.
     pub fn find(machine: &dyn Probe, groups: &[Group], name: &str) -> Option<Account> {
         let user = accounts::user(machine, name).filter(|user| user.name == name)?;
         let member = groups.iter().filter(|group| group.members.contains(&user.name));
@@ -22,7 +22,7 @@ impl Account {
         Some(Account { user, member_of })
     }
 
-    /// The names of all groups, sorted; groups that share a number are all named.
+    /// The names of all groups, sorted; groups that share an id are all listed.
     pub fn groups(&self, machine: &dyn Probe, known: &[Group]) -> Vec<String> {
         let number = |name: &String| known.iter().find(|group| group.name == *name).map(|group| group.gid);
         let mut numbers: Vec<u32> = self.member_of.iter().filter_map(number).collect();
@@ -37,7 +37,7 @@ impl Account {
         names
     }
 
-    /// Full name, room, phone at work, phone at home, and the rest.
+    /// Full name, room, work phone, home phone, and the rest.
     pub fn gecos(&self) -> [String; 5] {
         let mut parts = self.user.comment.splitn(5, ',').map(str::to_owned);
         std::array::from_fn(|_| parts.next().unwrap_or_default())
@@ -51,7 +51,7 @@ impl Account {
             ("groups".into(), texts(self.groups(machine, known))),
             ("home".into(), user.home.into()),
             ("name".into(), user.name.into()),
-            // Passwords are elsewhere, on every system of this century.
+            // Passwords are in `/etc/shadow`.
             ("passwd".into(), "x".into()),
             ("shell".into(), user.shell.into()),
             ("uid".into(), user.uid.into()),
@@ -64,7 +64,7 @@ impl Account {
     }
 }
 
-/// The field of a passwd line that has all five parts.
+/// The comment field of a passwd line, from its five parts.
 pub fn comment(parts: &[String; 5]) -> String {
     parts.join(",").trim_end_matches(',').to_owned()
 }

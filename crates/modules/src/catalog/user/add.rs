@@ -1,16 +1,16 @@
-//! Making and removing users, by the shadow tools or, where those are missing, by busybox's.
+//! Creates and removes users with the shadow tools, or with busybox's if those are missing.
 
 use serde::{Deserialize, Serialize};
 
 use super::tool::{self, words};
 use crate::machine::System;
 
-/// A user to make.
+/// A user to create.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Addition {
     pub name: String,
     pub uid: Option<u32>,
-    /// Name or number of its group.
+    /// Name or id of its group.
     pub gid: Option<String>,
     pub usergroup: Option<bool>,
     pub groups: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Addition {
     pub unique: bool,
     pub system: bool,
     pub nologinit: bool,
-    /// What stands in the comment's field.
+    /// The comment field.
     pub comment: String,
 }
 
@@ -90,7 +90,7 @@ impl Addition {
     }
 }
 
-/// Removes a user. The mail that couldn't be removed because there was none is no reason to fail.
+/// Removes a user. A missing mail spool is no failure.
 pub fn delete(machine: &dyn System, name: &str, purge: bool, force: bool) -> Result<(), String> {
     let shadow = tool::is_there(machine, "userdel");
     let mut argv = words(&[if shadow { "userdel" } else { "deluser" }]);

@@ -1,4 +1,4 @@
-//! The functions that make, change and remove users.
+//! The functions that create, change and remove users.
 
 use rocksalt_core::Value;
 use rocksalt_macros::function;
@@ -388,7 +388,7 @@ fn change(machine: &dyn System, name: &str, letter: &str, value: &str) -> Result
 }
 
 fn describe(machine: &dyn System, name: &str, index: usize, value: String) -> Result<bool> {
-    // A comma would move all that comes after it.
+    // A comma would shift all later parts.
     if index < 4 && value.contains(',') {
         return Err(Error::arguments(format!("Unsupported char ',' in {value}")));
     }

@@ -1,14 +1,14 @@
-//! The defaults of the system's tools: which numbers, which shell, which home.
+//! The defaults of the system's tools: ids, shell, home.
 //!
-//! Only a dry run needs it. The rules are those of the shadow tools: after the highest number in use,
-//! for the system's own accounts before the lowest.
+//! Only dry runs need them. The rules are those of the shadow tools: the next id after the highest one in use, for
+//! system accounts before the lowest.
 
 use std::path::Path;
 
 use super::promised;
 use crate::machine::{Probe, accounts};
 
-/// The files that steer the tools.
+/// The configuration files of the tools.
 pub struct Defaults {
     login: String,
     useradd: String,
@@ -36,7 +36,7 @@ impl Defaults {
         format!("{}/{name}", self.useradd("HOME").unwrap_or("/home").trim_end_matches('/'))
     }
 
-    /// The group of users that get none of their own.
+    /// The group of users without a group of their own.
     pub fn shared_group(&self) -> u32 {
         self.useradd("GROUP").and_then(|value| value.parse().ok()).unwrap_or(100)
     }
@@ -46,7 +46,7 @@ impl Defaults {
         next(&used.collect::<Vec<u32>>(), self.range("UID", system), system)
     }
 
-    /// `like` is taken if it is free: a user's group has the user's number.
+    /// Prefers `like` if it is free: a user's group has the user's id.
     pub fn next_gid(&self, machine: &dyn Probe, system: bool, like: Option<u32>) -> Option<u32> {
         let used = promised::groups(machine).into_iter().map(|group| group.gid);
         let used: Vec<u32> = used.collect();

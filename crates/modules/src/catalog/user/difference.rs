@@ -1,4 +1,4 @@
-//! [`UserSpec`]: a user as requested, and what differs from it.
+//! [`UserSpec`]: a requested user, and the differences from the existing one.
 
 use rocksalt_core::{Map, Value};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use crate::grains::look::is_directory;
 use crate::machine::Probe;
 use crate::machine::accounts::{self, Group};
 
-/// What nobody requested is `None`, and stays as it is.
+/// Attributes that aren't requested are `None`, and stay unchanged.
 #[derive(Serialize, Deserialize)]
 pub struct UserSpec {
     pub name: String,
     pub uid: Option<u32>,
-    /// Name or number.
+    /// Name or id.
     pub gid: Option<Value>,
-    /// With the optional ones that there are.
+    /// Includes the optional groups that exist.
     pub groups: Option<Vec<String>>,
     pub remove_groups: bool,
     pub home: Option<String>,
@@ -36,18 +36,18 @@ pub struct UserSpec {
     pub days: [Option<i64>; 6],
 }
 
-/// The names by which users know the parts of the comment's field, and the days.
+/// The users' names for the parts of the comment field, and for the days.
 pub const GECOS: [&str; 5] = ["fullname", "roomnumber", "workphone", "homephone", "other"];
 const DAY_NAMES: [&str; 6] = ["date", "mindays", "maxdays", "warndays", "inactdays", "expire"];
-/// In the order in which Salt tells of them.
+/// The order of Salt's report.
 const DAY_ORDER: [usize; 6] = [0, 1, 2, 4, 3, 5];
 
-/// The requested days as Salt orders them: its name, the request, and where it stands in the file.
+/// The requested days in Salt's order: Salt's name, the value, and the position in the file.
 pub fn days(desired: &[Option<i64>; 6]) -> impl Iterator<Item = (&'static str, i64, usize)> + '_ {
     DAY_ORDER.into_iter().filter_map(|index| Some((DAY_NAMES[index], desired[index]?, index)))
 }
 
-/// The number of a group that is named or numbered.
+/// The id of a group given by name or id.
 pub fn gid_of(machine: &dyn Probe, known: &[Group], gid: &Value) -> Option<u32> {
     if let Some(number) = gid.as_i64() {
         return u32::try_from(number).ok();
@@ -58,7 +58,7 @@ pub fn gid_of(machine: &dyn Probe, known: &[Group], gid: &Value) -> Option<u32> 
 }
 
 impl UserSpec {
-    /// What is to be changed, under Salt's names; a password is not shown.
+    /// The changes, under Salt's names; a password is not shown.
     pub fn differences(&self, machine: &dyn Probe, known: &[Group], account: &Account, shadow: &Shadow) -> Map {
         let user = &account.user;
         let mut change = Map::new();
@@ -105,7 +105,7 @@ impl UserSpec {
 
     fn password_difference(&self, shadow: &Shadow, change: &mut Map) {
         if let Some(password) = self.password.as_ref().filter(|_| !self.empty_password) {
-            // A locked account without a password may always get one.
+            // A locked account without a password always gets the requested one.
             if (shadow.passwd == "!" || self.enforce_password) && shadow.passwd != *password {
                 change.insert("passwd", REDACTED);
             }
@@ -115,16 +115,16 @@ impl UserSpec {
         }
     }
 
-    /// The groups besides the user's own, if they are not as requested.
+    /// The supplementary groups, if they differ from the request.
     fn group_difference(&self, known: &[Group], account: &Account, gid: u32) -> Option<Vec<String>> {
         let number = |name: &String| known.iter().find(|group| group.name == *name).map(|group| group.gid);
         let mut desired = self.groups.clone().unwrap_or_default();
         if self.groups.is_none() || !self.remove_groups {
-            // A user that gets another group of its own stays in the old one.
+            // A user whose primary group changes stays a member of the old one.
             let own = known.iter().filter(|group| group.gid == account.user.gid).map(|group| group.name.clone());
             desired.extend(account.member_of.iter().cloned().chain(own));
         }
-        // Groups with one number are one group. A group of the user's name counts only if it is requested.
+        // Groups with the same id are one group. The group with the user's name only counts if it is requested.
         desired.retain(|name| number(name) != Some(gid));
         desired.sort();
         desired.dedup();
@@ -139,8 +139,7 @@ impl UserSpec {
         (missing || strange).then_some(desired)
     }
 
-    /// The commands that make the differences go away, with what they read. Busybox has none for most of a user,
-    /// but for its groups.
+    /// The commands that make the changes, with their input. Busybox has commands only for groups.
     pub fn commands(&self, change: &Map, account: &Account, busybox: bool) -> Vec<(Vec<String>, Option<Vec<u8>>)> {
         let mut usermod = words(&["usermod"]);
         let mut option = |key: &str, letters: &[&str]| {
@@ -184,13 +183,13 @@ impl UserSpec {
         if let Some(lock) = change.get("password_lock").filter(|_| !sets) {
             commands.push((words(&["passwd", if lock.truth() { "-l" } else { "-u" }, &self.name]), None));
         }
-        // To set a password is to set its date.
+        // Setting a password also sets its date.
         let dated = change.contains_key("date") || sets && self.days[0].is_some();
         commands.extend(chage(&self.name, &self.days, |key| change.contains_key(key) || key == "date" && dated));
         commands
     }
 
-    /// What the user is like when all that is done.
+    /// The user after all changes.
     pub fn foreseen(
         &self,
         machine: &dyn Probe,
@@ -234,7 +233,7 @@ impl UserSpec {
     }
 }
 
-/// The one command that sets all of the days that `which` says.
+/// The one command that sets all days in `which`.
 pub fn chage(
     name: &str,
     desired: &[Option<i64>; 6],
@@ -250,7 +249,7 @@ pub fn chage(
     })
 }
 
-/// What became different, as Salt tells it.
+/// The differences in Salt's form.
 pub fn changes(before: &Map, after: &Map) -> Map {
     let different = after.iter().filter(|(key, value)| before.get_value(key) != Some(value));
     different

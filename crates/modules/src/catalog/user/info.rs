@@ -1,4 +1,4 @@
-//! The functions that look at users.
+//! The functions that read users.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

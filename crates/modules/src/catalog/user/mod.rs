@@ -39,5 +39,5 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
 
 pub const STATES: &[StateEntry] = &[state::<absent::Absent>(), state::<present::Present>()];
 
-/// In place of passwords, wherever something is shown.
+/// Replaces passwords wherever they would be shown.
 pub const REDACTED: &str = "XXX-REDACTED-XXX";

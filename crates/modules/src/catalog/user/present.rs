@@ -1,4 +1,4 @@
-//! `user.present`: makes sure that there is a user, and that it is as requested.
+//! `user.present`: a user exists with the requested attributes.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -133,7 +133,7 @@ impl State for Present {
                 return Ok(Decision::Settled(Verdict::bad(format!("Unsupported char ',' in {text}"))));
             }
         }
-        // Those that an earlier step would make are not there either, in a dry run.
+        // In a dry run, groups that an earlier step would create don't exist yet.
         let there = accounts::groups(machine);
         let is_there = |name: &String| {
             there.iter().any(|group| group.name == *name)
@@ -192,7 +192,7 @@ impl State for Present {
     }
 }
 
-/// All users and groups are in a few files, which one program changes at a time.
+/// All users and groups are in a few files, which only one program may change at a time.
 pub fn account_files() -> Touches {
     ["/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"]
         .into_iter()
@@ -248,7 +248,7 @@ impl Present {
             createhome: self.createhome.0,
             persist_home: self.persist_home.0,
             unique: self.unique.0,
-            // A locked password is a password with a mark before it: both are set at once.
+            // A locked password has a mark before it: both are set together.
             password: password.map(|hash| match self.password_lock {
                 Some(true) if !hash.starts_with('!') => format!("!{hash}"),
                 _ => hash,
@@ -269,7 +269,7 @@ impl Present {
         })
     }
 
-    /// The password's hash; with the salt of the one that is there, so that a right one stays.
+    /// The password's hash; with the existing salt, so that a correct password stays unchanged.
     fn hashed(&self, machine: &dyn Probe, shadow: &Shadow, password: &str) -> Result<String> {
         if !self.hash_password.0 {
             return Ok(password.to_owned());
@@ -301,7 +301,7 @@ impl Present {
         })
     }
 
-    /// The plan for a user that isn't there.
+    /// The plan for a new user.
     fn make(
         &self,
         machine: &dyn Probe,
@@ -345,7 +345,7 @@ impl Present {
             comment.push_str(&format!(" (pending groups: {})", missing.join(",")));
         }
         let mut would = Verdict::would(comment);
-        // Nobody knows of a pending group that no step before would make.
+        // Groups that no earlier step creates have no known id.
         let unknown = groups.iter().any(|name| !known.iter().any(|group| group.name == *name));
         if let (Some(uid), Some(gid), false) = (uid, new_gid, unknown) {
             let user = User {
@@ -437,7 +437,7 @@ impl Present {
     }
 }
 
-/// What became different. Salt says nothing of a home that it made.
+/// The differences. Salt doesn't report a home that it made.
 fn told(
     machine: &dyn Probe,
     known: &[Group],
@@ -453,7 +453,7 @@ fn told(
     changes
 }
 
-/// What a new user is like, as Salt tells it.
+/// A new user in Salt's form.
 fn new_changes(request: &UserSpec, mut changes: Map) -> Map {
     if !request.createhome {
         changes.insert("home", "");

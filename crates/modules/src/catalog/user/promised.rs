@@ -1,4 +1,4 @@
-//! What earlier steps of a dry run would have created, for later steps.
+//! Users and groups that earlier steps of a dry run would have created, for later steps.
 
 use rocksalt_core::{Map, Value};
 
@@ -16,7 +16,7 @@ pub fn promise_group(machine: &dyn Probe, name: &str, gid: u32) {
     promise(machine, GROUPS, name, gid.into());
 }
 
-/// All groups, with those of the dry run.
+/// All groups, including those of the dry run.
 pub fn groups(machine: &dyn Probe) -> Vec<Group> {
     let mut groups = accounts::groups(machine);
     for (name, gid) in promised(machine, GROUPS) {

@@ -1,4 +1,4 @@
-//! The system's own programs for accounts, run with their whole output kept.
+//! Runs the system's programs for accounts, and keeps their whole output.
 
 use rocksalt_core::Value;
 
@@ -6,9 +6,9 @@ use crate::catalog::cmd;
 use crate::machine::{Command, Probe, System};
 use crate::{Error, Result};
 
-/// Runs a program; the error says what was run and all that it said.
+/// Runs a program; the error contains the command and the whole output.
 ///
-/// What it reads is never shown: that is where secrets go.
+/// Its input is never shown, because it contains secrets.
 pub fn run(machine: &dyn System, argv: &[String], stdin: Option<Vec<u8>>) -> Result<String, String> {
     let (program, rest) = argv.split_first().ok_or("there is no command to run")?;
     let Some(path) = cmd::which(machine, program) else {
@@ -25,14 +25,14 @@ pub fn run(machine: &dyn System, argv: &[String], stdin: Option<Vec<u8>>) -> Res
     Err(format!("`{}` ended with {}: {}", argv.join(" "), output.code, said.join("\n")))
 }
 
-/// Asks a program that only looks; `None` if there is no such program.
+/// Runs a program that only reads; `None` if it doesn't exist.
 pub fn ask(machine: &dyn Probe, argv: &[&str]) -> Option<Result<crate::machine::Output>> {
     let path = cmd::which(machine, argv.first()?)?;
     let words = std::iter::once(path.to_string_lossy().into_owned()).chain(argv[1..].iter().map(|&word| word.into()));
     Some(machine.query(&plain(words)))
 }
 
-/// Messages are compared and shown: they are English, whatever the target speaks.
+/// In English, because messages are compared and shown.
 fn plain(words: impl Iterator<Item = String>) -> Command {
     Command { env: vec![("LC_ALL".into(), Some("C".into()))], ..Command::new(words) }
 }
@@ -45,7 +45,7 @@ pub fn words(argv: &[&str]) -> Vec<String> {
     argv.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// A name that becomes a word of a command and a field of a file with colons.
+/// Checks a name, which becomes an argument of a command and a field of a file with colons.
 pub fn check_name(what: &str, name: &str) -> Result<()> {
     let strange = |letter: char| letter.is_whitespace() || letter.is_control() || matches!(letter, ':' | ',' | '/');
     if name.is_empty() || name.starts_with('-') || name.contains(strange) {
@@ -54,7 +54,7 @@ pub fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Arguments that Salt has for other systems than those that this program manages.
+/// Refuses arguments that Salt only has for other systems.
 pub fn refuse(arguments: &[(&str, &Value)]) -> Result<()> {
     match arguments.iter().find(|(_, value)| value.truth()) {
         Some((name, _)) => Err(Error::arguments(format!("{name}: there is no such thing on this system"))),

@@ -28,7 +28,7 @@ pub struct VirtualenvSpec {
 }
 
 impl VirtualenvSpec {
-    /// The program that makes it, with its first words.
+    /// The program that creates it, with its first arguments.
     pub fn tool(&self, machine: &dyn Probe) -> Result<(Tool, bool)> {
         let python = self.python.as_deref().map(str::trim).filter(|python| !python.is_empty());
         let runs = |argv: &[&str]| {
@@ -82,7 +82,7 @@ impl VirtualenvSpec {
         words
     }
 
-    /// Makes it. What a failed attempt leaves behind is removed.
+    /// Creates the environment. Removes what a failed attempt leaves behind.
     pub fn make(&self, machine: &dyn System) -> Result<Output> {
         let (tool, module) = self.tool(machine)?;
         let there = |machine: &dyn Probe| matches!(machine.stat(Path::new(&self.path), true), Ok(Some(_)));

@@ -90,7 +90,7 @@ pub struct Managed {
 pub struct VirtualenvPlan {
     make: bool,
     options: Options,
-    /// What was in it and goes.
+    /// The previous content, which is removed.
     cleared: Option<(Vec<String>, String)>,
     saltenv: String,
 }
@@ -239,7 +239,7 @@ impl Managed {
         Ok(options)
     }
 
-    /// What would change in an environment that is there, as far as pip tells it.
+    /// The predicted changes in an existing environment, as far as pip reports them.
     fn foreseen(&self, machine: &dyn Probe, plan: &VirtualenvPlan) -> Result<Option<Map>> {
         let (packages, requirements) = (listed(&self.pip_pkgs), &plan.options.requirements);
         if packages.is_empty() && requirements.is_empty() || requirements.iter().any(|path| path.starts_with("salt://"))
@@ -266,7 +266,7 @@ impl Managed {
     }
 }
 
-/// What a python says of itself.
+/// The version that a Python reports.
 fn version(machine: &dyn Probe, python: &str) -> String {
     let output = Tool::new([python]).look(machine, &["-V"]);
     output.map(|output| super::super::tool::said(&output)).unwrap_or_default()
@@ -276,7 +276,7 @@ fn cleared(packages: &[String], version: &str) -> Map {
     Map::from_iter([("cleared_packages".into(), lines(packages.to_vec())), ("old".into(), version.into())])
 }
 
-/// A list, or an empty text for none, as Salt has it.
+/// A list; as in Salt, an empty one is an empty text.
 fn lines(lines: Vec<String>) -> Value {
     if lines.is_empty() { "".into() } else { Value::List(lines.into_iter().map(Value::from).collect()) }
 }

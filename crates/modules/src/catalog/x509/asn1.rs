@@ -1,6 +1,6 @@
-//! DER, as far as certificates need it: values within values.
+//! A parser for the subset of DER that certificates need.
 
-/// One value: its tag, and what is in it.
+/// One value: its tag and its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asn1Value<'a> {
     pub tag: u8,
@@ -12,7 +12,7 @@ pub struct Asn1Value<'a> {
 pub const SEQUENCE: u8 = 0x30;
 
 impl<'a> Asn1Value<'a> {
-    /// The first value, and what is behind it.
+    /// The first value, and the rest.
     pub fn read(bytes: &'a [u8]) -> Option<(Asn1Value<'a>, &'a [u8])> {
         let (tag, length) = (*bytes.first()?, *bytes.get(1)?);
         let (start, length) = match length {
@@ -29,7 +29,7 @@ impl<'a> Asn1Value<'a> {
         Some((item, bytes.get(end..)?))
     }
 
-    /// The values in it.
+    /// The values inside this one.
     pub fn items(&self) -> Option<Vec<Asn1Value<'a>>> {
         let mut found = Vec::new();
         let mut rest = self.content;
@@ -61,7 +61,7 @@ impl<'a> Asn1Value<'a> {
         Some([top.to_string(), (first - top * 40).to_string()].into_iter().chain(rest).collect::<Vec<_>>().join("."))
     }
 
-    /// Text of any kind; the old 16-bit ones too.
+    /// A text of any string type, including the old 16-bit ones.
     pub fn text(&self) -> String {
         match self.tag {
             0x1e => {
@@ -73,7 +73,7 @@ impl<'a> Asn1Value<'a> {
         }
     }
 
-    /// A point in time, in seconds since 1970.
+    /// A time in seconds since 1970.
     pub fn time(&self) -> Option<i64> {
         let text = std::str::from_utf8(self.content).ok()?.strip_suffix('Z')?;
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
@@ -100,7 +100,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// As Salt shows it: `2026-11-16 04:06:06`.
+/// The time in Salt's form: `2026-11-16 04:06:06`.
 pub fn shown(seconds: i64) -> String {
     let (days, rest) = (seconds.div_euclid(86400) + 719_468, seconds.rem_euclid(86400));
     let era = days.div_euclid(146_097);

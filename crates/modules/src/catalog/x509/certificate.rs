@@ -1,4 +1,4 @@
-//! [`CertificateSpec`]: a certificate or a request as specified, and how openssl makes it.
+//! [`CertificateSpec`]: a requested certificate or signing request, and how openssl creates it.
 
 use rocksalt_core::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::subject::DistinguishedName;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// What is requested. Names as in Salt.
+/// The request, with Salt's names.
 #[derive(Clone, Default)]
 pub struct CertificateSpec {
     pub digest: String,
@@ -31,7 +31,7 @@ pub struct CertificateSpec {
 }
 
 impl CertificateSpec {
-    /// Takes over what a policy of the signer's says: it wins.
+    /// Applies the signer's policy, which takes precedence.
     pub fn under(mut self, policy: &Map) -> CertificateSpec {
         let own = |field: &mut Option<String>, name: &str| {
             if let Some(value) = policy.get(name).filter(|value| !value.is_null()) {
@@ -73,7 +73,7 @@ impl CertificateSpec {
         DistinguishedName::new(&self.subject, &self.further)
     }
 
-    /// Makes a request, which only looks: nothing is written.
+    /// Creates a signing request in memory: nothing is written.
     pub fn request(&self, machine: &dyn Probe) -> Result<ParsedCertificate> {
         let place = self.private_key.as_deref().ok_or_else(|| Error::arguments("private_key is missing"))?;
         let key = KeySource { place, passphrase: self.private_key_passphrase.as_deref() };
@@ -91,7 +91,7 @@ impl CertificateSpec {
         ParsedCertificate::request(&made).ok_or_else(|| Error::failed("openssl made a request that can't be read"))
     }
 
-    /// Makes a certificate, which only looks: nothing is written.
+    /// Creates a certificate in memory: nothing is written.
     pub fn certificate(&self, machine: &dyn Probe) -> Result<ParsedCertificate> {
         let place = self.signing_private_key.as_deref().ok_or_else(|| {
             Error::arguments("signing_private_key is missing").hint("give it, or a signing_policy that has it")
@@ -147,7 +147,7 @@ impl CertificateSpec {
             .ok_or_else(|| Error::failed("openssl made a certificate that can't be read"))
     }
 
-    /// The public key that is certified.
+    /// The public key to certify.
     fn public(&self, machine: &dyn Probe, request: Option<&ParsedCertificate>) -> Result<String> {
         if let Some(place) = self.private_key.as_deref() {
             return KeySource { place, passphrase: self.private_key_passphrase.as_deref() }.public(machine);
@@ -172,7 +172,7 @@ impl CertificateSpec {
     }
 }
 
-/// What is at a path, or the text itself.
+/// The content of a path, or the text itself.
 pub fn content(machine: &dyn Probe, place: &str) -> Result<Vec<u8>> {
     if place.contains("-----BEGIN") {
         return Ok(place.as_bytes().to_vec());
@@ -191,7 +191,7 @@ pub fn read(
     parse(&content(machine, place)?).ok_or_else(|| Error::failed(format!("{shown} has no {what} in it")))
 }
 
-/// Names of digests that openssl takes.
+/// openssl's name of a digest.
 fn digest(name: &str) -> Result<&'static str> {
     let name = name.to_lowercase().replace(['-', '_'], "");
     ["sha224", "sha256", "sha384", "sha512", "sha512224", "sha512256", "sha3224", "sha3256", "sha3384", "sha3512"]
@@ -209,7 +209,7 @@ fn digest(name: &str) -> Result<&'static str> {
         .ok_or_else(|| Error::arguments(format!("Invalid value '{name}' for digest")))
 }
 
-/// The digest of a signature, by its object identifier; none where the key's kind says it.
+/// The digest of a signature, by its object identifier; `None` if the kind of key implies it.
 pub fn digest_of(signature: &str) -> Option<&'static str> {
     match signature {
         "1.2.840.113549.1.1.5" | "1.2.840.10045.4.1" => Some("sha1"),
@@ -221,7 +221,7 @@ pub fn digest_of(signature: &str) -> Option<&'static str> {
     }
 }
 
-/// `0A:1B`, `0x0a1b` or a number.
+/// Parses `0A:1B`, `0x0a1b` or a number.
 fn serial_number(text: &str) -> Result<String> {
     let bare = text.trim().replace(':', "");
     let hex = bare.strip_prefix("0x").unwrap_or(&bare);

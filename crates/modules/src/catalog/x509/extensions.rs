@@ -1,4 +1,4 @@
-//! Extensions of certificates, as settings of openssl.
+//! Extensions of certificates, as openssl's configuration.
 
 use rocksalt_core::{Map, Value};
 
@@ -25,7 +25,7 @@ pub const KNOWN: [(&str, &str); 16] = [
     ("nsComment", "2.16.840.1.113730.1.13"),
 ];
 
-/// The section `ext` of openssl's settings. What a request asks for besides is taken over as it is.
+/// The section `ext` of openssl's configuration. Other extensions of a signing request are copied unchanged.
 pub fn section(requests: &Map, request: Option<&ParsedCertificate>) -> Result<String> {
     let mut lines = vec!["[ext]".to_owned()];
     for (name, _) in KNOWN {
@@ -35,7 +35,7 @@ pub fn section(requests: &Map, request: Option<&ParsedCertificate>) -> Result<St
     }
     for extension in request.map(|request| request.extensions.as_slice()).unwrap_or_default() {
         let known = KNOWN.iter().find(|(_, oid)| *oid == extension.oid);
-        // Only who signs may say who is a CA, and whose keys these are.
+        // Only the signer may define who is a CA, and the key identifiers.
         let forbidden = ["2.5.29.19", "2.5.29.14", "2.5.29.35", "2.5.29.30", "2.5.29.36", "2.5.29.54"];
         let Some((name, oid)) = known.filter(|(_, oid)| !forbidden.contains(oid)) else { continue };
         if requests.get(name).is_none_or(Value::is_null) {
@@ -91,13 +91,13 @@ fn line(name: &str, value: &Value) -> Result<String> {
         if word.contains(char::is_control) {
             return Err(Error::arguments(format!("{name}: '{}' can't be a value", word.escape_debug())));
         }
-        // Signs that mean something in openssl's settings.
+        // Characters with a meaning in openssl's configuration.
         *word = word.replace('\\', "\\\\").replace('$', "\\$").replace('#', "\\#").replace('"', "\\\"");
     }
     Ok(words.join(", "))
 }
 
-/// What differs, by name: `{added: […], changed: […], removed: […]}`; nothing if nothing does.
+/// The differences by name: `{added: […], changed: […], removed: […]}`; `None` if there are none.
 pub fn differences(old: &[Extension], new: &[Extension]) -> Option<Map> {
     let name = |oid: &str| {
         KNOWN.iter().find(|(_, known)| *known == oid).map_or(oid.to_owned(), |(name, _)| (*name).to_owned())

@@ -419,7 +419,7 @@ impl Function for WillExpire {
 /// Whether a certificate was signed with the key of another one.
 pub fn signed_by(machine: &dyn Probe, der: &[u8], signer: &str) -> Result<bool> {
     let signer = read(machine, signer, "certificate", ParsedCertificate::certificate)?;
-    // Only the signature counts here, not what either may be used for, nor when.
+    // Only the signature is checked here, not the allowed uses or the validity period.
     let words = ["verify", "-partial_chain", "-no_check_time", "-trusted", "signer", "certificate"];
     let run = OpensslCommand::new(words)
         .part("signer", pem("CERTIFICATE", &signer.der))
@@ -427,7 +427,7 @@ pub fn signed_by(machine: &dyn Probe, der: &[u8], signer: &str) -> Result<bool> 
     Ok(run.look(machine)?.success())
 }
 
-/// The first PEM text of a kind, as it should be written.
+/// The first PEM block of a kind, in normal form.
 pub fn entry(machine: &dyn Probe, text: &str, kind: Option<&str>) -> Result<String> {
     let given =
         if text.starts_with('/') && !text.contains('\n') { content(machine, text)? } else { text.as_bytes().to_vec() };
@@ -437,7 +437,7 @@ pub fn entry(machine: &dyn Probe, text: &str, kind: Option<&str>) -> Result<Stri
         Some(kind) => Error::failed(format!("PEM does not contain a single entry of type {kind}")),
         None => Error::failed("The text has no PEM entry in it"),
     })?;
-    // Lines with a colon are an old key's encryption: they must stay.
+    // Lines with a colon belong to the encryption of an old key: they must stay.
     let start = format!("-----BEGIN {kind}-----");
     let head: Vec<&str> = given
         .split_once(&start)

@@ -1,4 +1,4 @@
-//! Private keys: where they are, of which kind, and how they are made.
+//! Private keys: reading, identifying and creating them.
 
 use super::openssl::OpensslCommand;
 use super::parsed::pem;
@@ -11,16 +11,16 @@ pub struct KeySource<'a> {
     pub passphrase: Option<&'a str>,
 }
 
-/// What a key is like.
+/// The kind of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeyAlgorithm {
     pub algo: &'static str,
-    /// Only of use for `rsa` and `ec`.
+    /// Only meaningful for `rsa` and `ec`.
     pub size: u64,
 }
 
 impl KeySource<'_> {
-    /// Adds it to a run under an option, with its pass phrase.
+    /// Adds the key to a run as the value of an option, with its pass phrase.
     pub fn add(&self, run: OpensslCommand, option: &str, pass: &str, name: &str) -> OpensslCommand {
         let run = match self.place.contains("-----BEGIN") {
             true => run.and([option, name]).part(name, self.place),
@@ -29,10 +29,10 @@ impl KeySource<'_> {
         run.pass(pass, self.passphrase)
     }
 
-    /// Its public half, as a PEM text.
+    /// The public key as a PEM text.
     pub fn public(&self, machine: &dyn Probe) -> Result<String> {
         let run = self.add(OpensslCommand::new(["pkey", "-pubout"]), "-in", "-passin", "key");
-        // A key with a pass phrase must not make openssl ask for it.
+        // openssl must not prompt for a pass phrase.
         let run = if self.passphrase.is_none() { run.and(["-passin", "pass:"]) } else { run };
         Ok(String::from_utf8_lossy(&run.output(machine)?).into_owned())
     }
@@ -43,7 +43,7 @@ impl KeySource<'_> {
     }
 }
 
-/// Of which kind a public key is.
+/// The kind of a public key.
 pub fn kind(machine: &dyn Probe, public: &str) -> Result<KeyAlgorithm> {
     let run = OpensslCommand::new(["pkey", "-pubin", "-noout", "-text_pub"]).stdin(public.as_bytes().to_vec());
     let text = String::from_utf8_lossy(&run.output(machine)?).into_owned();
@@ -59,7 +59,7 @@ pub fn kind(machine: &dyn Probe, public: &str) -> Result<KeyAlgorithm> {
     Ok(KeyAlgorithm { algo, size })
 }
 
-/// Makes a new key, and gives it as text. It is nowhere else.
+/// Creates a new key, and returns it as text. It is stored nowhere else.
 pub fn create(machine: &dyn System, algo: &str, keysize: Option<u64>, passphrase: Option<&str>) -> Result<String> {
     let run = OpensslCommand::new(["genpkey", "-quiet", "-algorithm"]);
     let run = match algo {

@@ -1,7 +1,7 @@
 //! `x509.csr_managed` and `x509.certificate_managed`.
 //!
-//! What shall be is made by openssl while looking, without being written, and compared with what is there: that is
-//! exact, and what was compared is what is written.
+//! Planning makes openssl create the requested object in memory and compares it with the existing one. That is exact,
+//! and the compared object is the one that is written.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -239,7 +239,7 @@ impl State for CertificateManaged {
                 compare(current, &new, &mut changes);
             }
         }
-        // Only how it is written differs: what was signed stays.
+        // Only the encoding differs: the signed content stays.
         let same = current.as_ref().filter(|_| {
             let kept = ["additional_certs", "encoding"];
             changes.keys().all(|key| key.as_str().is_some_and(|key| kept.contains(&key)))
@@ -252,7 +252,7 @@ impl State for CertificateManaged {
         let own = [&self.signing_private_key, &self.signing_cert, &self.public_key, &self.private_key, &self.csr];
         let all: Vec<Option<&String>> =
             own.iter().map(|path| path.as_ref()).chain(self.append_certs.iter().map(Some)).collect();
-        // Under a policy the signer's files are only known on the machine.
+        // With a policy, the signer's files are only known on the machine.
         if self.signing_policy.is_some() { Touches::everything() } else { touches(&self.name, all) }
     }
 }
@@ -288,7 +288,7 @@ impl CertificateManaged {
     }
 }
 
-/// A policy of the configuration, else of the pillar.
+/// A policy from the configuration, otherwise from the pillar.
 pub fn policy(machine: &dyn Probe, name: &str) -> Result<Map> {
     let own = machine.options().get("x509_signing_policies").cloned();
     let all = match own {
@@ -309,7 +309,7 @@ pub fn policy(machine: &dyn Probe, name: &str) -> Result<Map> {
     }
 }
 
-/// What can't be looked at yet in a dry run (a key that an earlier step makes) is no failure then.
+/// In a dry run a file that can't be read yet (a key that an earlier step creates) is no failure.
 fn unready(
     machine: &dyn Probe,
     place: &TargetFile<'_>,
@@ -412,7 +412,7 @@ pub fn mode(value: &Value) -> Result<Option<u32>> {
     }
 }
 
-/// Parts of a subject and extensions; anything else is a mistake.
+/// Parts of a subject and extensions; any other argument is an error.
 pub fn further(kwargs: &Map) -> Result<Map> {
     for name in kwargs.keys().filter_map(Value::as_str).filter(|name| !name.starts_with("__")) {
         let known = subject::PARTS.iter().any(|(part, ..)| *part == name)

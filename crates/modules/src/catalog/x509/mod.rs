@@ -1,6 +1,6 @@
-//! `x509`: keys, requests and certificates.
+//! `x509`: keys, signing requests and certificates.
 //!
-//! Keys are made and used by the target's own `openssl` (3.0 or newer); what certificates say is read here.
+//! Keys are created and used by the target's own `openssl` (3.0 or newer); certificates are parsed here.
 
 mod asn1;
 mod certificate;

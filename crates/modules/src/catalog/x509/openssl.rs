@@ -1,15 +1,15 @@
-//! The target's `openssl`, which gets what it needs in files that only live while it runs.
+//! Runs the target's `openssl`, with its input in temporary files.
 
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// Puts parts into files of a directory of its own, in memory where there is room for it, and runs a command there.
+/// Writes parts to files in a temporary directory, in memory if possible, and runs a command there.
 const WITH_FILES: &str = "umask 077; test -d /dev/shm && TMPDIR=/dev/shm; export TMPDIR; d=$(mktemp -d) || exit 1; \
                           trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; n=$1; shift; i=0; \
                           while [ $i -lt $n ]; do eval \"printf %s \\\"\\$ROCKSALT_PART_$i\\\"\" > \"$d/$1\"; \
                           unset ROCKSALT_PART_$i; shift; i=$((i+1)); done; cd \"$d\" || exit 1; \"$@\"";
 
-/// A run of openssl: its words, the files that they name, and pass phrases.
+/// A run of openssl: its arguments, the files that they name, and pass phrases.
 #[derive(Clone, Default)]
 pub struct OpensslCommand {
     words: Vec<String>,
@@ -29,14 +29,14 @@ impl OpensslCommand {
         self
     }
 
-    /// A file that the words name.
+    /// Adds a file that the arguments name.
     #[must_use]
     pub fn part(mut self, name: &str, content: impl Into<String>) -> OpensslCommand {
         self.parts.push((name.to_owned(), content.into()));
         self
     }
 
-    /// A pass phrase: the option that takes it, and itself. It goes through the environment.
+    /// Adds a pass phrase with its option. It is passed in the environment.
     #[must_use]
     pub fn pass(mut self, option: &str, phrase: Option<&str>) -> OpensslCommand {
         if let Some(phrase) = phrase {
@@ -75,13 +75,13 @@ impl OpensslCommand {
         machine.query(&Command { umask: None, ..self.command() }).map_err(|error| started(&error))
     }
 
-    /// What it prints; an error with what was run if it fails. Keys are never part of that.
+    /// The output; an error with the command if it fails. Neither contains keys.
     pub fn output(&self, machine: &dyn Probe) -> Result<Vec<u8>> {
         let output = self.look(machine)?;
         if output.success() { Ok(output.stdout) } else { Err(self.failed(&output)) }
     }
 
-    /// As [`Run::output`], for what makes something new.
+    /// As [`OpensslCommand::output`], for runs that create something.
     pub fn make(&self, machine: &dyn System) -> Result<Vec<u8>> {
         let output = machine.run(&self.command()).map_err(|error| started(&error))?;
         if output.success() { Ok(output.stdout) } else { Err(self.failed(&output)) }

@@ -1,23 +1,23 @@
-//! [`Parsed`]: the contents of a certificate or a request.
+//! [`ParsedCertificate`]: the contents of a certificate or a signing request.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::asn1::{Asn1Value, SEQUENCE};
 
-/// A certificate, or a request for one; a request has no issuer, serial number and times.
+/// A certificate or a signing request; the latter has no issuer, serial number and times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedCertificate {
     pub der: Vec<u8>,
-    /// In hexadecimal digits with colons between them.
+    /// In hexadecimal digits separated by colons.
     pub serial: String,
     pub issuer: Vec<(String, String)>,
     pub subject: Vec<(String, String)>,
     pub not_before: i64,
     pub not_after: i64,
-    /// As it stands in it: kind and key.
+    /// The encoded algorithm and key.
     pub public_key: Vec<u8>,
-    /// How it is signed: an object identifier.
+    /// The signature algorithm: an object identifier.
     pub signature: String,
     pub extensions: Vec<Extension>,
 }
@@ -86,7 +86,7 @@ impl ParsedCertificate {
     }
 }
 
-/// The first block of these names in a text, or the bytes themselves if they are DER.
+/// The first block with one of these names in a text, or the bytes themselves if they are DER.
 pub fn der(bytes: &[u8], kinds: &[&str]) -> Option<Vec<u8>> {
     if bytes.first() == Some(&SEQUENCE) {
         let (item, _) = Asn1Value::read(bytes)?;
@@ -99,7 +99,7 @@ pub fn der(bytes: &[u8], kinds: &[&str]) -> Option<Vec<u8>> {
         .and_then(|(_, body)| STANDARD.decode(body).ok())
 }
 
-/// All blocks of a text: what they are, and their letters without white space.
+/// All blocks of a text: their names, and their base64 without white space.
 pub fn blocks(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -117,7 +117,7 @@ pub fn blocks(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// A block as it is written: lines of 64 letters.
+/// A block in its written form: lines of 64 characters.
 pub fn pem(kind: &str, der: &[u8]) -> String {
     let body = STANDARD.encode(der);
     let lines: Vec<&str> = body.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();

@@ -1,4 +1,4 @@
-//! The file that a key or a certificate is kept in: whose it is, and how it is written.
+//! [`TargetFile`]: the file of a key or a certificate: its owner, and how it is written.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ pub struct TargetFile<'a> {
     pub group: &'a Value,
     pub mode: Option<u32>,
     pub makedirs: bool,
-    /// The mode of a new file where none is requested.
+    /// The mode of a new file, if none is requested.
     pub default: u32,
 }
 
 impl TargetFile<'_> {
-    /// What is wrong with it before anything is done.
+    /// A fault in the request that is found before any change.
     pub fn fault(&self, machine: &dyn Probe, test: bool) -> Option<String> {
         let path = self.path;
         if !path.starts_with('/') {
@@ -51,7 +51,7 @@ impl TargetFile<'_> {
         machine.stat(Path::new(self.path), true).ok().flatten()
     }
 
-    /// The steps that write it, if there is something to write, and make it belong to whom it shall.
+    /// The actions that write the content, if any, and set owner and mode.
     pub fn plan(&self, machine: &dyn Probe, content: Option<Vec<u8>>, done: Verdict, dry: Verdict) -> Result<Decision> {
         let (uid, gid) = (spec(self.user, || uid(machine, self.user)), spec(self.group, || gid(machine, self.group)));
         let stat = self.stat(machine);

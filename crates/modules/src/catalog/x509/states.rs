@@ -55,7 +55,7 @@ pub struct PrivateKeyManaged {
     makedirs: Flag,
 }
 
-/// What is to be done with the key.
+/// The required change of the key.
 #[derive(Serialize, Deserialize)]
 pub struct KeyPlan {
     make: Make,
@@ -66,7 +66,7 @@ pub struct KeyPlan {
 enum Make {
     Nothing,
     New,
-    /// The same key, with another pass phrase.
+    /// Keeps the key, and changes its pass phrase.
     Encrypt,
 }
 
@@ -162,7 +162,7 @@ impl PrivateKeyManaged {
         })
     }
 
-    /// What the key that is there is like, and whether it lacks the pass phrase; Salt's text if it can't be read.
+    /// The kind of the existing key, and whether it lacks the pass phrase; Salt's text if it can't be read.
     fn current(&self, machine: &dyn Probe) -> Result<Result<(key::KeyAlgorithm, bool), String>> {
         let content = machine.read(Path::new(&self.name)).map_err(|error| Error::io("read", &self.name, &error))?;
         let text = String::from_utf8_lossy(&content);
@@ -239,7 +239,7 @@ impl State for PemManaged {
             let good = Verdict::good(format!("File {name} is in the correct state"));
             return place.plan(machine, None, good.clone(), good);
         }
-        // Keys are not shown, so neither is what differs.
+        // Neither keys nor their differences are shown.
         let what = if old.is_some() { ("diff", "The text differs") } else { ("diff", "New file") };
         let done = Verdict::good(format!("File {name} updated")).change(what.0, what.1);
         let dry = Verdict::would(format!("The file {name} is set to be changed")).change(what.0, what.1);

@@ -4,7 +4,7 @@ use rocksalt_core::{Map, Value};
 
 use crate::{Error, Result};
 
-/// Salt's names of the parts, in the order in which they are put together, and their object identifiers.
+/// Salt's names of the parts, in the order in which they are combined, and their object identifiers.
 pub const PARTS: [(&str, &str, &str); 12] = [
     ("C", "C", "2.5.4.6"),
     ("ST", "ST", "2.5.4.8"),
@@ -20,12 +20,12 @@ pub const PARTS: [(&str, &str, &str); 12] = [
     ("SERIALNUMBER", "serialNumber", "2.5.4.5"),
 ];
 
-/// Parts in their order: object identifier and value.
+/// Parts in order: object identifier and value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DistinguishedName(pub Vec<(String, String)>);
 
 impl DistinguishedName {
-    /// From `subject` (a text as in RFC 4514, a map or a list), else from the single parts.
+    /// From `subject` (a text as in RFC 4514, a map or a list), otherwise from the single parts.
     pub fn new(subject: &Value, parts: &Map) -> Result<DistinguishedName> {
         match subject {
             Value::Null => Ok(DistinguishedName::of(parts)),
@@ -34,7 +34,7 @@ impl DistinguishedName {
                 list.iter().map(|part| part_of(&part.to_string())).collect::<Result<_>>().map(DistinguishedName)
             }
             text => {
-                // The last part stands first there.
+                // RFC 4514 reverses the order.
                 let parts: Result<Vec<_>> = split(&text.to_string()).iter().rev().map(|part| part_of(part)).collect();
                 parts.map(DistinguishedName)
             }
@@ -48,7 +48,7 @@ impl DistinguishedName {
         DistinguishedName(PARTS.iter().filter_map(part).collect())
     }
 
-    /// As openssl takes it: `/O=Example/CN=host`.
+    /// The name in openssl's form: `/O=Example/CN=host`.
     pub fn slashed(&self) -> Result<String> {
         if self.0.is_empty() {
             return Ok("/".into());
@@ -71,10 +71,10 @@ impl DistinguishedName {
     }
 }
 
-/// As RFC 4514 writes it: `CN=host,O=Example`.
+/// The name in the form of RFC 4514: `CN=host,O=Example`.
 pub fn shown(parts: &[(String, String)]) -> String {
     let part = |(oid, value): &(String, String)| {
-        // Mail addresses have no short name there.
+        // Email addresses have no short name there.
         let known = PARTS.iter().find(|(name, _, known)| known == oid && *name != "MAIL");
         let name = known.map_or(oid.as_str(), |(name, ..)| name);
         let escaped: String = value
@@ -100,7 +100,7 @@ fn part_of(text: &str) -> Result<(String, String)> {
     Ok((oid, value.replace("\\,", ",").replace("\\\\", "\\").trim().to_owned()))
 }
 
-/// At commas that nothing escapes.
+/// Splits at unescaped commas.
 fn split(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut escaped = false;

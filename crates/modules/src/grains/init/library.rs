@@ -1,4 +1,4 @@
-//! systemd's version and features as its own library has them.
+//! Reads systemd's version and features from its own library.
 //!
 //! `systemctl --version` prints the same, but starting it takes longer than gathering all other grains.
 
@@ -10,18 +10,18 @@ use rocksalt_core::Map;
 use super::{grain, look};
 use crate::machine::Probe;
 
-/// How much of the library is read at a time, and by how much the pieces overlap.
+/// The size of each read of the library, and the overlap of two reads.
 const PIECE: usize = 256 * 1024;
 const OVERLAP: usize = 4 * 1024;
 
-/// `None` where there is no such library, or its text isn't found.
+/// `None` if there is no such library, or the text isn't found in it.
 pub fn version(machine: &dyn Probe) -> Option<Map> {
     let (path, version) = library(machine)?;
     let features = features(machine, &path)?;
     Some(grain(&version, &features))
 }
 
-/// `libsystemd-shared-252.so`, or with a distribution's own number behind it.
+/// The name of the library: `libsystemd-shared-252.so`, or with a distribution's own number after the version.
 fn library(machine: &dyn Probe) -> Option<(String, String)> {
     let several = look::names(machine, "/usr/lib").into_iter().filter(|name| name.ends_with("-linux-gnu"));
     let several = several.map(|name| format!("/usr/lib/{name}/systemd"));
@@ -35,7 +35,7 @@ fn library(machine: &dyn Probe) -> Option<(String, String)> {
     })
 }
 
-/// The text of all features: `+PAM -AUDIT …` up to its zero byte.
+/// The text of all features: `+PAM -AUDIT …` up to the terminating zero byte.
 fn features(machine: &dyn Probe, path: &str) -> Option<String> {
     let mut offset = 0;
     loop {

@@ -1,4 +1,4 @@
-//! INI files as Python's `configparser` reads and writes them: sections of options, names in lower case.
+//! INI files as in Python's `configparser`: sections of options, with names in lower case.
 
 use rocksalt_core::{Map, Value};
 
@@ -29,7 +29,7 @@ pub fn dump(value: &Value) -> Result<String, Error> {
             text.push_str(&format!("{} = {}\n", key.to_string().to_lowercase(), value.replace('\n', "\n\t")));
         }
         text.push('\n');
-        // What holds for all sections comes first.
+        // Options of all sections come first.
         let place = if name.as_str() == Some(DEFAULT) { 0 } else { texts.len() };
         texts.insert(place, text);
     }

@@ -1,11 +1,11 @@
-//! JSON as Python's `json.dumps` writes it.
+//! JSON as in Python's `json.dumps`.
 
 use rocksalt_core::json::{JsonLayout, JsonWriter, float_literal};
 use rocksalt_core::{Map, Value};
 
 use super::Error;
 
-/// Takes `indent`, `sort_keys`, `ensure_ascii` and `separators`.
+/// Supports `indent`, `sort_keys`, `ensure_ascii` and `separators`.
 pub fn dump(value: &Value, options: &Map) -> Result<String, Error> {
     let indent = match options.get("indent") {
         None | Some(Value::Null) => None,

@@ -1,4 +1,4 @@
-//! Data to text and back in the formats that Salt has serializers for.
+//! Serializes and parses data in the formats for which Salt has serializers.
 
 mod configparser;
 mod json;
@@ -19,12 +19,12 @@ pub enum Error {
     Misfit(String),
 }
 
-/// Writes a value; options have the names that Python's libraries give them.
+/// Serializes a value; the options have the names of Python's libraries.
 pub fn serialize(format: &str, value: &Value, options: &Map) -> Result<String, Error> {
     match format {
         "yaml" => {
             let mut text = yaml::dump(value, style(options));
-            // Salt leaves out the last newline.
+            // Salt omits the last newline.
             text.pop();
             Ok(text)
         }
@@ -35,14 +35,14 @@ pub fn serialize(format: &str, value: &Value, options: &Map) -> Result<String, E
     }
 }
 
-/// Reads a value.
+/// Parses a value.
 pub fn deserialize(format: &str, text: &str) -> Result<Value, Error> {
     let misfit = |error: &dyn std::fmt::Display| Error::Misfit(error.to_string());
     match format {
         "yaml" => yaml::parse(text).map_err(|error| misfit(&error)),
         "json" => rocksalt_core::json::parse(text).map_err(|error| misfit(&error)),
         "configparser" => configparser::load(text),
-        // A reader would cost the agent more than its users have of it.
+        // A parser would enlarge the agent more than it is worth to users.
         "toml" => Err(Error::OnlyWritten),
         other => Err(Error::UnknownFormat(other.to_owned())),
     }
@@ -53,7 +53,7 @@ pub fn style(options: &Map) -> yaml::DumpOptions {
     let usual = yaml::DumpOptions::default();
     let number = |name: &str| options.get(name).and_then(Value::as_i64).and_then(|number| usize::try_from(number).ok());
     let flag = |name: &str, usual: bool| options.get(name).map_or(usual, Value::truth);
-    // libyaml takes nothing else for an indentation, and takes no width below twice of it.
+    // libyaml accepts no other indentation, and no width below twice the indentation.
     let indent = number("indent").filter(|indent| (2..=9).contains(indent)).unwrap_or(usual.indent);
     yaml::DumpOptions {
         flow: options.get("default_flow_style").filter(|value| !value.is_null()).map(Value::truth),
@@ -69,7 +69,7 @@ pub fn style(options: &Map) -> yaml::DumpOptions {
 mod tests {
     use super::*;
 
-    /// Format, value, options; and what Salt 3008.3's serializers give.
+    /// Format, value, options, and the results of Salt 3008.3's serializers.
     #[test]
     fn data_is_written_as_in_salt() {
         let cases = [

@@ -36,7 +36,7 @@ fn table(map: &Map, path: &mut Vec<String>, out: &mut String) -> Result<(), Erro
     Ok(())
 }
 
-/// A map, or a list of nothing but maps.
+/// A map, or a list of only maps.
 fn is_table(value: &Value) -> bool {
     match value {
         Value::Map(_) => true,

@@ -1,4 +1,4 @@
-//! The client library on the API, over real connections, also broken ones.
+//! The client library against the API, over real connections, including broken ones.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ async fn serve(world: &World) -> SocketAddr {
     address
 }
 
-/// Lets connections through, and cuts each after so many bytes.
+/// Forwards connections, and cuts each after a number of bytes.
 async fn cutting(to: SocketAddr, most: usize, cuts: Arc<AtomicUsize>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -88,7 +88,7 @@ async fn a_job_is_started_and_watched_to_its_end() {
     let job = ended.expect("it has ended");
     let (record, returns) = client.job(job.id).await.expect("it is kept");
     assert_eq!((record, returns.len()), (job.clone(), 11));
-    // Watched again, after its end: all of its returns.
+    // Watching again after its end yields all of its returns.
     let (mut again, mut count) = (client.watch(job.id), 0);
     while let Some(news) = again.next().await.expect("news") {
         count += usize::from(matches!(news, JobUpdate::Done(_) | JobUpdate::Ended(_)));
@@ -118,7 +118,7 @@ async fn what_commands_print_is_heard_before_their_return() {
             other => format!("{other:?}"),
         });
     }
-    // Whoever comes after the end hears the return alone.
+    // A watcher that starts after the end gets only the return.
     assert!(heard == ["begun", "hello", "done", "ended"] || heard == ["done", "ended"], "{heard:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Who gets in, and what is said to those who ask wrongly.
+//! Authentication and authorisation, and the responses to invalid requests.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use super::world::World;
 use crate::api::routes::RouteAuth;
 use crate::api::v1::{ENDPOINTS, routes};
 
-/// A path with something in the place of its parameters.
+/// A path with a value for each parameter.
 fn filled(path: &str) -> String {
     path.replace("{jid}", "20260131093000123456").replace("{id}", "x").replace("{name}", "x").replace("{target}", "x")
 }
@@ -48,7 +48,7 @@ async fn rights_are_the_desks() {
     assert_eq!(world.send("POST", "/jobs", &bob, Some(other)).await.is(403).text("/error/kind"), "forbidden");
     world.send("POST", "/reload", &bob, None).await.is(403);
     world.send("GET", "/jobs", &bob, None).await.is(403);
-    // One's own.
+    // The user's own job.
     world.send("GET", &format!("/jobs/{}", job.text("/jid")), &bob, None).await.is(200);
     let who = world.send("GET", "/session", &bob, None).await;
     assert_eq!((who.text("/user"), &who.json["permissions"]), ("bob", &json!(["test.*"])));

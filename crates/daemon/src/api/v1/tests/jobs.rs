@@ -1,4 +1,4 @@
-//! Jobs from their start to their end, and all that is only looked at.
+//! Jobs from their start to their end, and everything that can only be read.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn a_job_has_its_returns_by_pages() {
     assert_eq!(failed.json["returns"].as_array().map(Vec::len), Some(2));
     assert_eq!(world.get(&format!("{path}/returns/web-9")).await.is(200).json["retcode"], 1);
     world.get(&format!("{path}/returns/nobody")).await.is(404);
-    // What has ended can't be stopped.
+    // A job that has ended can't be cancelled.
     world.ask("POST", &format!("{path}/cancel"), None).await.is(409);
 }
 
@@ -164,6 +164,6 @@ async fn events_are_read_by_pages() {
         }
     }
     assert_eq!(seen, (0..25).filter(|n| n % 2 == 1).collect::<Vec<i64>>());
-    // Ids of another log.
+    // Ids from another log.
     assert_eq!(world.get("/events?after=99999").await.is(200).json["events"], json!([]));
 }

@@ -1,4 +1,4 @@
-//! The API as its users see it: a request service over a store in memory, targets that answer without being there.
+//! The API as its users see it: a request service on a store in memory, with simulated targets.
 
 mod client;
 mod doors;

@@ -1,4 +1,4 @@
-//! The document and the router are the same list.
+//! The OpenAPI document and the router have the same endpoints.
 
 use std::collections::HashSet;
 

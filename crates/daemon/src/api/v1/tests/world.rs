@@ -1,4 +1,4 @@
-//! [`World`]: all of a daemon but its sockets; every answer is held against the document.
+//! [`World`]: a daemon without sockets; every response is validated against the OpenAPI document.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl World {
         World { router: api::router(api), admin, bob }
     }
 
-    /// Asks as the admin.
+    /// Sends a request as the admin.
     pub async fn ask(&self, method: &str, path: &str, body: Option<Json>) -> ApiAnswer {
         self.send(method, path, &[("authorization", &format!("Bearer {}", self.admin))], body).await
     }
@@ -134,7 +134,7 @@ impl ApiAnswer {
         self
     }
 
-    /// What is answered is what the document says.
+    /// Checks that the response is the one in the document.
     #[track_caller]
     fn check(&self, method: &str, path: &str) {
         let path = path.split('?').next().unwrap_or_default();
@@ -182,7 +182,7 @@ fn controller() -> Controller {
     }
 }
 
-/// Targets without machines.
+/// Links to simulated targets.
 struct NoLinks;
 
 #[async_trait]

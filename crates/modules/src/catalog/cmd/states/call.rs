@@ -1,4 +1,4 @@
-//! `cmd.call`: a function's answer as a state's result.
+//! `cmd.call`: runs a function, and makes its result the state's.
 
 use rocksalt_core::{Call, Map, Value};
 use rocksalt_macros::{arguments, state};

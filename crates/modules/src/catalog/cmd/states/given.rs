@@ -1,4 +1,4 @@
-//! The arguments of a state of `cmd`, for the function that it calls.
+//! The arguments of a state of `cmd` for the function that it calls.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use super::{Step, Verdict};
 use crate::machine::{FileKind, Probe};
 use crate::{Error, Result};
 
-/// What all states take under these names; it is seen to elsewhere.
+/// Arguments with a meaning for all states, which are handled elsewhere.
 const COMMON: [&str; 4] = ["saltenv", "umask", "template", "name"];
 
-/// The function's arguments out of the step's own: each of its fields that is given, and `more`.
+/// Selects the function's arguments from the step's: each of its fields that is given, and `more`.
 ///
-/// Nulls are as good as not given.
+/// Nulls count as not given.
 pub fn arguments<A: Arguments>(state: &str, step: &Step<'_>, more: Map) -> Result<A> {
     let fields = A::NAMES;
     let given = step.low.iter().filter(|(key, value)| !value.is_null() && is_one_of(key, fields));
@@ -41,20 +41,20 @@ pub fn strange(state: &str, further: &Map, own: &[&str], function: &[&str]) -> V
         .collect()
 }
 
-/// Salt's words for variables that are neither a list nor a map.
+/// Salt's verdict for variables that are neither a list nor a map.
 pub fn wrong_environment(env: &Value) -> Option<Verdict> {
     let right = matches!(env, Value::Null | Value::List(_) | Value::Map(_));
     (!right).then(|| Verdict::bad("Invalidly-formatted 'env' parameter. See documentation."))
 }
 
-/// Salt's words for a directory that isn't there.
+/// Salt's verdict for a missing directory.
 pub fn missing_directory(machine: &dyn Probe, cwd: Option<&str>) -> Option<Verdict> {
     let cwd = cwd.filter(|cwd| !cwd.is_empty())?;
     let is_directory = matches!(machine.stat(Path::new(cwd), true), Ok(Some(stat)) if stat.kind == FileKind::Directory);
     (!is_directory).then(|| Verdict::bad(format!("Desired working directory \"{cwd}\" is not available")))
 }
 
-/// How a command's end looks as a verdict. `hidden`: what it said is for other steps only.
+/// The verdict for a finished command. With `hidden`, its output is only available to other steps.
 pub fn verdict(comment: String, all: All, hidden: bool) -> Verdict {
     let (stdout, stderr) = match hidden {
         true => (String::new(), String::new()),

@@ -18,7 +18,7 @@ pub const STATES: &[StateEntry] = &[
     state::<run::Watch>(),
 ];
 
-/// What waits for a `watch` says when nothing it watches has changed.
+/// The decision of a waiting state if nothing that it watches has changed.
 fn waiting<P>() -> Decision<P> {
     Decision::Settled(Verdict::good(""))
 }

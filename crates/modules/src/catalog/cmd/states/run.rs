@@ -1,4 +1,4 @@
-//! `cmd.run`, and `cmd.wait`, which runs only if what it watches has changed.
+//! `cmd.run`, and `cmd.wait`, which runs only if a watched state has changed.
 
 use rocksalt_core::{Map, Value, call::ProblemKind};
 use rocksalt_macros::{arguments, state};
@@ -140,7 +140,7 @@ impl State for Watch {
 
 impl RunStateArguments {
     fn watched(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision<Stateful>> {
-        // Salt forgets the command for dry runs here.
+        // Like Salt, ignores the command for dry runs here.
         self.plan(machine, step, Stateful { on: self.stateful.truth(), test_name: None })
     }
 
@@ -161,7 +161,7 @@ impl RunStateArguments {
         Ok(Decision::Change(stateful, self.warned(would)))
     }
 
-    /// A dry run of a stateful command: it was given one for that.
+    /// The dry run of a stateful command, if there is a command for that.
     fn rehearse(&self, line: &str, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict> {
         if let Some(verdict) = given::missing_directory(machine, self.cwd.as_deref()) {
             return Ok(verdict);
@@ -200,7 +200,7 @@ impl RunStateArguments {
         let comment = format!("Command \"{}\" run", step.name);
         let mut verdict = given::verdict(comment, all, self.hide_output.truth());
         if in_background {
-            // Nobody knows yet how it will end.
+            // The exit code is not known yet.
             verdict.changes.insert("retcode", Value::Null);
         }
         if stateful.on {
@@ -216,7 +216,7 @@ impl RunStateArguments {
         }
         more.insert("saltenv", step.saltenv);
         let mut arguments: CommandArguments = given::arguments("cmd.run", step, more)?;
-        // Hidden from the result, not from other states.
+        // Hidden from the result, but available to other states.
         arguments.hide_output = false;
         if let Some(root) = self.root.as_deref().filter(|root| !root.is_empty()) {
             let shell = self.shell.as_deref().unwrap_or("/bin/sh");

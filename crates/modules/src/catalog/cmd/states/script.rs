@@ -1,4 +1,4 @@
-//! `cmd.script`, and `cmd.wait_script`, which runs only if what it watches has changed.
+//! `cmd.script`, and `cmd.wait_script`, which runs only if a watched state has changed.
 
 use rocksalt_core::{Map, Value, call::ProblemKind};
 use rocksalt_macros::{arguments, state};
@@ -169,7 +169,7 @@ impl ScriptStateArguments {
         for (name, value) in [("context", &self.context), ("defaults", &self.defaults)] {
             more.insert(name, value.as_map().cloned().unwrap_or_default());
         }
-        // Without `args`, all of the name but its first word are the arguments.
+        // Without `args`, the words of the name after the first are the arguments.
         if !self.kwargs.get("args").is_some_and(Value::truth) && step.name.split_whitespace().count() > 1 {
             more.insert("args", step.name.split_once(' ').map_or("", |(_, rest)| rest));
         }
@@ -183,7 +183,7 @@ impl ScriptStateArguments {
     }
 }
 
-/// What a source has in it; a file of the tree as this run sees it.
+/// The content of a source; a file of the tree as this run sees it.
 fn fetch(machine: &dyn System, source: &str, saltenv: &str) -> Result<Option<Vec<u8>>> {
     match ContentSource::parse(machine, source, Some(saltenv))? {
         ContentSource::Tree { path, saltenv } => {

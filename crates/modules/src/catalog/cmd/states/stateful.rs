@@ -1,4 +1,4 @@
-//! Commands that say themselves what they changed (`stateful`).
+//! Commands that report their changes themselves (`stateful`).
 
 use rocksalt_core::{Map, Value, json};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::Verdict;
 use crate::text::words;
 use crate::{Error, Result};
 
-/// What `stateful` was given as.
+/// The argument `stateful`.
 #[derive(Serialize, Deserialize)]
 pub struct Stateful {
     pub on: bool,
@@ -26,7 +26,7 @@ impl Stateful {
     }
 }
 
-/// The verdict that a command's output stands for: JSON, or a last line of `name=value` pairs.
+/// Parses the verdict from a command's output: JSON, or a last line of `name=value` pairs.
 pub fn reinterpret(mut verdict: Verdict) -> Result<Verdict> {
     let command = std::mem::take(&mut verdict.changes);
     verdict.comment.clear();
@@ -60,7 +60,7 @@ pub fn reinterpret(mut verdict: Verdict) -> Result<Verdict> {
         }
         let shown = match is_json {
             true => String::new(),
-            // Without its last line; of a single line Salt cuts off the last letter.
+            // Without the last line; from a single line Salt cuts off the last character.
             false => {
                 let said = data.get("stdout").map(ToString::to_string).unwrap_or_default();
                 let letters = said.chars().count();

@@ -51,7 +51,7 @@ pub struct Running {
     kwargs: Map,
 }
 
-/// What is to be done.
+/// The planned change.
 #[derive(Serialize, Deserialize)]
 pub struct ContainerPlan {
     engine: Engine,
@@ -60,7 +60,7 @@ pub struct ContainerPlan {
     /// The image must be fetched first.
     pull: bool,
     exists: bool,
-    /// Make a new one.
+    /// Create a new container.
     make: bool,
     signal: Option<String>,
     before: Option<String>,
@@ -94,7 +94,7 @@ impl State for Running {
 }
 
 impl Running {
-    /// A container that was not there is started in any case, as in Salt.
+    /// As in Salt, a new container is always started.
     fn starts(&self, make: bool, exists: bool, before: Option<&str>) -> bool {
         match make {
             true => !exists || self.start.0,
@@ -198,7 +198,7 @@ impl Running {
         if plan.make {
             let place = if plan.exists { format!("{name}-rocksalt-new") } else { name.to_owned() };
             if plan.exists && engine.inspect(machine, "container", &place)?.is_some() {
-                // A run before this one was ended in the middle.
+                // Left behind by an earlier run that was interrupted.
                 engine.tell(machine, &["rm", "--force", &place])?;
             }
             let added = self.make(engine, machine, &plan.request, &place, &plan.image)?;
@@ -244,7 +244,7 @@ impl Running {
         }
     }
 
-    /// Makes the container and puts it into its networks; what is half done is removed.
+    /// Creates the container and connects its networks; removes it again on a failure.
     fn make(
         &self,
         engine: &Engine,
@@ -265,12 +265,12 @@ impl Running {
                 return Err(error);
             }
         }
-        // Podman prints nothing else; docker may warn in lines before it.
+        // The id is the last line; docker may print warnings before it.
         Ok(id.lines().last().unwrap_or_default().to_owned())
     }
 }
 
-/// `running`, `paused` or `stopped`, as Salt has it.
+/// `running`, `paused` or `stopped`, in Salt's terms.
 pub fn condition(container: &Value) -> &'static str {
     let is = |key: &str| container.walk(&format!("State/{key}"), "/").is_some_and(Value::truth);
     match () {
@@ -284,7 +284,7 @@ fn state(before: Option<&str>, after: &str) -> Map {
     change(before, after)
 }
 
-/// Docker writes the kind of hash before an id, podman doesn't.
+/// docker writes the hash algorithm before an id, podman doesn't.
 fn bare(id: &str) -> String {
     id.trim_start_matches("sha256:").to_owned()
 }

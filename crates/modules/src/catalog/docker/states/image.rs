@@ -135,7 +135,7 @@ impl Present {
         }
         let Some(path) = &self.load else { return engine.tell(machine, &["pull", full]).map(drop) };
         let printed = engine.tell(machine, &["load", &format!("--input={path}")])?;
-        // `Loaded image: name:tag`, or an id where it has no name.
+        // `Loaded image: name:tag`, or an id if it has no name.
         let loaded =
             printed.lines().rev().find_map(|line| line.split_once(": ").map(|(_, name)| name.trim().to_owned()));
         match loaded {

@@ -1,4 +1,4 @@
-//! `docker_network`: networks that containers are in.
+//! `docker_network`: networks of containers.
 
 use serde::{Deserialize, Serialize};
 
@@ -124,7 +124,7 @@ impl Present {
         Ok(Decision::Change(plan, Verdict::would(would).changes(changes)))
     }
 
-    /// Settings that were given and that the network has otherwise. The two programs tell them in different words.
+    /// The requested settings that differ. The two programs name them differently.
     fn differences(&self, network: &Value) -> Map {
         let first =
             |paths: [&str; 2]| paths.iter().find_map(|path| network.walk(path, "/")).cloned().unwrap_or_default();
@@ -202,7 +202,7 @@ fn names(all: &[String]) -> Value {
     Value::List(all.iter().map(|name| name.as_str().into()).collect())
 }
 
-/// The containers that are in a network.
+/// The containers in a network.
 fn members(machine: &dyn Probe, engine: &Engine, name: &str) -> Result<Vec<String>> {
     let filter = format!("--filter=network={name}");
     let printed = engine.ask(machine, &["ps", "--all", &filter, "--format={{.Names}}"])?;

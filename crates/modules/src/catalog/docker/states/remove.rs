@@ -33,7 +33,7 @@ pub struct Stopped {
     error_on_absent: Flag,
 }
 
-/// The containers to stop, each with how it is.
+/// The containers to stop, each with its state.
 type ContainersStopPlan = (Engine, Vec<(String, String)>);
 
 impl State for Stopped {
@@ -96,7 +96,7 @@ impl Stopped {
             let or = if absent.is_empty() { "" } else { "absent or " };
             return sql::settled(Verdict::good(format!("{who}{or}not running")));
         }
-        // Those that run go first, as in Salt.
+        // As in Salt, running ones come first.
         stop.sort_by_key(|(_, now)| *now == "paused");
         let changes = stop.iter().map(|(name, now)| (name.as_str().into(), stopped(now).into())).collect();
         let would = format!("The following container(s) will be stopped: {}", names(&stop));

@@ -1,4 +1,4 @@
-//! `file.accumulated`: texts that several states leave for the template of one file.
+//! `file.accumulated`: texts that several states collect for the template of one file.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -30,11 +30,11 @@ pub struct Accumulated {
     text: Value,
 }
 
-/// The key that the texts have among the notes of a run.
+/// The key of the texts in the notes of a run.
 const NOTES: &str = "file.accumulated";
 
 impl State for Accumulated {
-    /// Leaves the texts even in a dry run: nothing on the machine changes, and the file's own dry run needs them.
+    /// Stores the texts even in a dry run: that doesn't change the machine, and the dry run of the file needs them.
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         if self.name.is_empty() {
             return Ok(Decision::Settled(Verdict::bad("Must provide name to file.accumulated")));
@@ -77,7 +77,7 @@ impl State for Accumulated {
     }
 }
 
-/// What was left for a file: a list of texts under each accumulator's name.
+/// The texts for a file: a list under each accumulator's name.
 pub fn texts(machine: &dyn Probe, filename: &str) -> Option<Value> {
     let notes = machine.run_notes().lock();
     notes.get(NOTES)?.as_map()?.get(filename).cloned()

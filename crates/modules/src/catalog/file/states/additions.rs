@@ -1,4 +1,4 @@
-//! What `file.append` and `file.prepend` have in common: the file they add to, and whether a text is there already.
+//! Shared code of `file.append` and `file.prepend`: the file, and whether it contains a text already.
 
 use rocksalt_core::Value;
 
@@ -14,7 +14,7 @@ use crate::text::diff;
 pub struct Prepared {
     pub text: FileText,
     pub chunks: Vec<String>,
-    /// What comes before: directories, for a file that is new.
+    /// Actions to run first: making directories for a new file.
     pub actions: Vec<Action>,
 }
 
@@ -52,7 +52,7 @@ pub fn prepare(
 }
 
 impl Prepared {
-    /// Whether the lines of a text are there, however much space is between their words.
+    /// Whether the file contains the lines of a text, with any white space between their words.
     pub fn has(&self, chunk: &str) -> Result<bool, Verdict> {
         let lines = super::lines::bare(chunk);
         let line = |line: &&str| {
@@ -64,7 +64,7 @@ impl Prepared {
     }
 }
 
-/// Words by the space between them. With both kinds of quotes in a text, double ones hold words together.
+/// Splits at white space. If the text has both kinds of quotes, double quotes group words.
 fn words<'a>(chunk: &str, line: &'a str) -> Vec<&'a str> {
     if !(chunk.contains('\'') && chunk.contains('"')) {
         return line.split_whitespace().collect();
@@ -83,7 +83,7 @@ fn words<'a>(chunk: &str, line: &'a str) -> Vec<&'a str> {
     words
 }
 
-/// A difference of lines without their ends, as `file.append` shows it: with a blank line after each line of a head.
+/// A diff of lines without their ends, as `file.append` shows it: with a blank line after each header line.
 pub fn airy(old: &str, new: &str) -> String {
     let ended = |text: &str| super::lines::bare(text).iter().map(|line| format!("{line}\n")).collect::<Vec<_>>();
     let (old, new) = (ended(old), ended(new));

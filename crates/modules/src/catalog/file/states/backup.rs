@@ -1,4 +1,4 @@
-//! Old contents in the target's cache (`backup: minion`).
+//! Backups of old content in the target's cache (`backup: minion`).
 
 use rocksalt_core::Value;
 
@@ -7,7 +7,7 @@ use super::{Action, look};
 use crate::catalog::cp;
 use crate::machine::{Command, Probe};
 
-/// Whether old content is backed up: as the state says, else as the configuration does.
+/// Whether to back up old content: by the state's argument, otherwise by the configuration.
 pub fn wanted(machine: &dyn Probe, backup: &Value) -> bool {
     let mode = match backup.truth() {
         true => Some(backup),
@@ -16,7 +16,7 @@ pub fn wanted(machine: &dyn Probe, backup: &Value) -> bool {
     matches!(mode.and_then(Value::as_str), Some("minion" | "both"))
 }
 
-/// Copies a file to where `file.list_backups` looks for it.
+/// Copies a file to the directory that `file.list_backups` lists.
 pub fn actions(machine: &dyn Probe, path: &str) -> Vec<Action> {
     let root = cp::directory(machine).join("file_backup");
     let directory = format!("{}{}", root.display(), look::above(path));
@@ -28,7 +28,7 @@ pub fn actions(machine: &dyn Probe, path: &str) -> Vec<Action> {
     actions
 }
 
-/// `Mon_Nov_16_00:28:07_123456_2026`, in the machine's own time.
+/// The time as `Mon_Nov_16_00:28:07_123456_2026`, in the machine's time zone.
 fn stamp(machine: &dyn Probe) -> String {
     let mut command = Command::new(["date", "+%a_%b_%d_%H:%M:%S %Y"]);
     command.env = vec![("LC_ALL".into(), Some("C".into()))];

@@ -164,7 +164,7 @@ impl Blockreplace {
         Err(missing())
     }
 
-    /// The content and the line that ends it.
+    /// The content with the line that ends it.
     fn block(&self, content: &str, ending: &str, last: &str) -> String {
         let own_line = self.append_newline.map_or(!content.ends_with('\n'), |flag| flag.0);
         let last = format!("{}{ending}", last.trim_end_matches(['\r', '\n']));

@@ -82,7 +82,7 @@ impl Cached {
         let there = look::is_file(machine, copy);
         let old = machine.read(Path::new(copy)).ok().filter(|_| there).map(|content| digest::of(kind, &content));
         if step.test {
-            // What lies on the machine is in no cache.
+            // Files of this machine are not cached.
             let old = old.as_ref().filter(|_| !matches!(source, ContentSource::Local(_)));
             return Err(self.dry(wanted.as_ref().map(|(_, sum)| sum), old));
         }

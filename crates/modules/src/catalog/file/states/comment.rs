@@ -1,4 +1,4 @@
-//! `file.comment`: lines that are commented out.
+//! `file.comment`: comments out lines.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Flags, Pattern};
@@ -73,7 +73,7 @@ impl Comment {
     }
 }
 
-/// Without the anchors at its ends, nor letters for flags before them.
+/// The expression without anchors, and without inline flags at its start.
 fn without_anchors(regex: &str) -> &str {
     let flags = ["(?i)", "(?L)", "(?m)", "(?s)", "(?u)", "(?x)"];
     let bare = flags.iter().find_map(|flag| regex.strip_prefix(flag)).unwrap_or(regex);
@@ -81,7 +81,7 @@ fn without_anchors(regex: &str) -> &str {
     bare.strip_suffix('$').unwrap_or(bare)
 }
 
-/// The text with the lines that match commented out, or in again.
+/// The text with the matching lines commented out, or uncommented.
 pub fn changed(text: &FileText, regex: &str, sign: &str, out: bool) -> Result<String, Verdict> {
     let (start, end) = (if regex.starts_with('^') { "^" } else { "" }, if regex.ends_with('$') { "$" } else { "" });
     let bare = regex.trim_start_matches('^').trim_end_matches('$');
@@ -99,7 +99,7 @@ pub fn changed(text: &FileText, regex: &str, sign: &str, out: bool) -> Result<St
     Ok(new)
 }
 
-/// The decision, by what is to be found in the new text.
+/// The decision, by which lines the new text contains.
 pub fn finish(
     machine: &dyn Probe,
     name: &str,

@@ -1,11 +1,11 @@
-//! The content of a file, from `contents` and the like.
+//! The content of a file, from `contents` and similar arguments.
 
 use rocksalt_core::{Map, Value};
 
 use super::{Verdict, lines};
 use crate::machine::{Probe, Template};
 
-/// The arguments that say it, as given.
+/// The arguments that define the content.
 pub struct Contents<'a> {
     pub contents: &'a Value,
     pub contents_pillar: &'a Value,
@@ -15,19 +15,19 @@ pub struct Contents<'a> {
     pub allow_empty: bool,
 }
 
-/// Text, or bytes that are none.
+/// Text, or bytes that are not UTF-8.
 pub enum TextOrBytes {
     Text(String),
     Bytes(Vec<u8>),
 }
 
 impl Contents<'_> {
-    /// How many of the arguments are given.
+    /// The number of given arguments.
     pub fn count(&self) -> usize {
         [self.contents, self.contents_pillar, self.contents_grains].iter().filter(|value| !value.is_null()).count()
     }
 
-    /// None if nothing is said about it; a verdict if it is said wrongly.
+    /// The content; `None` if no argument defines it, a verdict if an argument is invalid.
     pub fn read(&self, machine: &dyn Probe) -> Result<Option<TextOrBytes>, Verdict> {
         let (value, what) = if !self.contents_pillar.is_null() {
             let pillar = machine.pillar().map_err(|error| Verdict::bad(error.to_string()))?;
@@ -102,7 +102,7 @@ pub fn variables(defaults: &Value, context: &Value) -> Map {
     variables
 }
 
-/// Renders a text; Salt's message if it can't be.
+/// Renders a text; returns Salt's message if that fails.
 pub fn render(
     machine: &dyn Probe,
     renderer: &str,

@@ -139,7 +139,7 @@ impl Copy {
         Ok(missing_directories(machine, above).into_iter().map(make).collect())
     }
 
-    /// What Salt says it changed besides: what a plain copy would not have.
+    /// Further changes that Salt reports: where the copy differs from a plain one.
     fn shown(&self, machine: &dyn Probe, request: &PermissionsSpec, mode: u32) -> rocksalt_core::Map {
         let mut changes = rocksalt_core::Map::new();
         let (own_user, own_group) = owners_or_default(machine, &Value::Null, &Value::Null);
@@ -156,7 +156,7 @@ impl Copy {
     }
 }
 
-/// Owner and mode of the copy, and the owner of all that is in it.
+/// The owner and mode of the copy, and the owner of everything in it.
 fn owners(machine: &dyn Probe, source: &str, name: &str, request: &PermissionsSpec) -> Result<Vec<Action>, Verdict> {
     let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
     let mut paths = vec![name.to_owned()];

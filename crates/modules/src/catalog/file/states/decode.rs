@@ -1,4 +1,4 @@
-//! `file.decode`: bytes that are written as Base64.
+//! `file.decode`: writes bytes that are given in Base64.
 
 use std::path::Path;
 
@@ -87,7 +87,7 @@ impl Decode {
                 found.ok_or_else(|| Error::failed("Pillar data not found."))?.to_string()
             }
         };
-        // As in Salt, what can't belong to it is passed over: line ends, armour.
+        // Like Salt, skips characters outside of base64: line ends, armour.
         let belongs = |letter: &char| letter.is_ascii_alphanumeric() || "+/=".contains(*letter);
         let bare: String = text.chars().filter(belongs).collect();
         base64::engine::general_purpose::STANDARD

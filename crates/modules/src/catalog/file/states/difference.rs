@@ -1,4 +1,4 @@
-//! The difference between two contents as Salt shows it.
+//! The difference between two contents in Salt's form.
 
 use rocksalt_core::Value;
 
@@ -6,7 +6,7 @@ use super::Flag;
 use crate::machine::Probe;
 use crate::text::diff;
 
-/// Salt's text for a difference that nobody is to see.
+/// Salt's text for a difference that is not shown.
 pub const HIDDEN: &str = "<show_changes=False>";
 
 /// Empty if there is none.
@@ -23,7 +23,7 @@ pub fn shown(machine: &dyn Probe, old: &[u8], new: &[u8], show_changes: bool) ->
     of(old, new)
 }
 
-/// As [`shown`], whoever looks.
+/// The difference, without regard to `show_changes`.
 pub fn of(old: &[u8], new: &[u8]) -> String {
     if old == new {
         return String::new();
@@ -36,20 +36,20 @@ pub fn of(old: &[u8], new: &[u8]) -> String {
     }
 }
 
-/// Salt's guess by the first block: zeros, or more than 30 % of what is no text.
+/// Salt's heuristic on the first block: NUL bytes, or more than 30 % of non-text bytes.
 pub fn is_binary(content: &[u8]) -> bool {
     let block = &content[..content.len().min(512)];
     if block.contains(&0) {
         return true;
     }
-    // A letter that the block's end cuts off is a letter.
+    // A character that the end of the block cuts off counts as text.
     let is_text = std::str::from_utf8(block).map_or_else(|error| error.error_len().is_none(), |_| true);
     let plain = |byte: u8| (32..127).contains(&byte) || b"\n\r\t\x0c\x08".contains(&byte);
     let strange = block.iter().filter(|byte| !(plain(**byte) || is_text && (128..255).contains(*byte))).count();
     strange * 10 > block.len() * 3
 }
 
-/// Lines that are no UTF-8 are taken for Latin-1.
+/// Lines that are not UTF-8 are decoded as Latin-1.
 fn decoded(content: &[u8]) -> String {
     let line = |line: &[u8]| match std::str::from_utf8(line) {
         Ok(text) => text.to_owned(),
@@ -58,7 +58,7 @@ fn decoded(content: &[u8]) -> String {
     content.split_inclusive(|byte| *byte == b'\n').map(line).collect()
 }
 
-/// Differences that don't count (`ignore_ordering` and the like).
+/// Differences to ignore (`ignore_ordering` and similar).
 #[derive(Clone, Default)]
 pub struct Ignored {
     pub ordering: Flag,
@@ -71,7 +71,7 @@ impl Ignored {
         self.ordering.0 || self.whitespace.0 || !self.comments.is_empty()
     }
 
-    /// Whether the contents differ in what counts.
+    /// Whether the contents differ, apart from ignored differences.
     pub fn differ(&self, old: &[u8], new: &[u8]) -> bool {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         for line in of(old, new).split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! `file.directory`: a directory, and the owners and modes of what is in it.
+//! `file.directory`: a directory, and the owners and modes of its content.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ impl State for Directory {
     }
 }
 
-/// What looking at all of it has shown.
+/// The result of comparing everything in the directory.
 struct DirectoryState {
     /// Changes by path, as a dry run shows them.
     changes: Map,
@@ -135,7 +135,7 @@ impl Directory {
         Ok(Ok(Decision::Change(self.mend(machine, &name, user, &recurse, &looked, plan, changes), would)))
     }
 
-    /// What happens to what is there in place of a directory.
+    /// Removes or backs up another type of file in place of the directory.
     fn clear_way(
         &self,
         machine: &dyn Probe,
@@ -210,7 +210,7 @@ impl Directory {
         }
     }
 
-    /// What holds for directories and for files below, as `recurse` says.
+    /// The requested attributes of directories and files below, by `recurse`.
     fn wishes_below(&self, user: &Value, recurse: &BTreeSet<String>) -> (PermissionsSpec, PermissionsSpec) {
         let mut directories = self.request(user, self.directory_mode());
         if !recurse.contains("user") {
@@ -351,7 +351,7 @@ impl Directory {
             for (path, request) in below(&looked.levels, recurse, &directories, &files) {
                 let mending = request.look(machine, &path);
                 changes.extend(mending.changes);
-                // What goes anyway needs no other mode first.
+                // A path that is removed anyway needs no new mode.
                 plan = plan.all(mending.actions.into_iter().filter(|_| !gone(&path)));
             }
         }
@@ -371,7 +371,7 @@ impl Directory {
     }
 }
 
-/// All paths below, and what is requested of each.
+/// All paths below, with the requested attributes of each.
 fn below<'a>(
     levels: &'a [Level],
     recurse: &BTreeSet<String>,

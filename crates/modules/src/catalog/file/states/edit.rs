@@ -1,4 +1,4 @@
-//! The engine behind every state that changes a part of a file: its text before, its text after.
+//! The shared engine of states that edit a file: the text before, the text after.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use super::{Action, Decision, Plan, Verdict, difference, look};
 use crate::machine::Probe;
 use crate::text::{diff, digest};
 
-/// The text of a file that is to be changed.
+/// The text of a file to edit.
 pub struct FileText {
     pub path: String,
     pub old: String,
-    /// It is no UTF-8: each byte was taken for a letter, and will be so again.
+    /// The file isn't UTF-8: each byte was decoded as one character, and is encoded likewise.
     bytewise: bool,
 }
 
-/// What Salt says first of a file that is to be changed.
+/// Salt's first checks of a file to edit.
 pub fn check_file(machine: &dyn Probe, name: &str) -> Result<(), Verdict> {
     if !look::is_absolute(name) {
         return Err(Verdict::bad(format!("Specified file {name} is not an absolute path")));
@@ -31,7 +31,7 @@ pub fn check_file(machine: &dyn Probe, name: &str) -> Result<(), Verdict> {
 }
 
 impl FileText {
-    /// Reads a file; a verdict if that can't be done.
+    /// Reads a file; a verdict if that fails.
     pub fn read(machine: &dyn Probe, name: &str) -> Result<FileText, Verdict> {
         if let Some(text) = look::planted(machine, name) {
             return Err(Verdict::bad(text));
@@ -46,7 +46,7 @@ impl FileText {
         Ok(FileText::new(path, content))
     }
 
-    /// A file that isn't there yet.
+    /// A file that doesn't exist yet.
     pub fn empty(path: &str) -> FileText {
         FileText::new(path.to_owned(), Vec::new())
     }
@@ -65,7 +65,7 @@ impl FileText {
         if !self.bytewise {
             return text.as_bytes().to_vec();
         }
-        // New letters that are no single byte stay UTF-8.
+        // New characters beyond a single byte are encoded as UTF-8.
         let mut bytes = Vec::with_capacity(text.len());
         for letter in text.chars() {
             match u8::try_from(letter) {
@@ -76,7 +76,7 @@ impl FileText {
         bytes
     }
 
-    /// Whether an expression matches anywhere, each line by itself.
+    /// Whether an expression matches any line.
     pub fn has(&self, expression: &str) -> Result<bool, Verdict> {
         let pattern = Pattern::new(expression, Flags::MULTI_LINE).map_err(|error| Verdict::bad(error.to_string()))?;
         pattern.matches(&self.old).map_err(|error| Verdict::bad(error.to_string()))
@@ -105,11 +105,11 @@ pub fn lines(text: &str) -> Vec<&str> {
     found
 }
 
-/// A change that is all decided.
+/// A decided change.
 pub struct TextChange<'a> {
     pub text: &'a FileText,
     pub new: String,
-    /// What is shown of it: a difference, or that there is one.
+    /// The reported change: a difference, or only that there is one.
     pub shown: Value,
     pub backup: &'a Value,
     pub would: &'a str,
@@ -131,7 +131,7 @@ impl TextChange<'_> {
     }
 }
 
-/// As Salt shows a difference, or only that there is one.
+/// The difference in Salt's form, or only that there is one.
 pub fn shown(text: &FileText, new: &str, show_changes: bool) -> Value {
     if show_changes { text.difference(new).into() } else { true.into() }
 }

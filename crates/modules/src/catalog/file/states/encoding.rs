@@ -1,6 +1,6 @@
-//! Text as bytes in other encodings than UTF-8, under Python's names for them.
+//! Encodes text to other encodings than UTF-8, by Python's names.
 
-/// Encodes a text; Python's message if it can't be.
+/// Encodes a text; returns Python's message if that fails.
 pub fn encode(text: &str, encoding: &str, errors: &str) -> Result<Vec<u8>, String> {
     let name = encoding.to_ascii_lowercase().replace(['_', ' '], "-");
     let wide = |big: bool, mark: bool| {
@@ -59,7 +59,7 @@ fn escaped(letter: char) -> String {
     }
 }
 
-/// Where Windows-1252 differs from Latin-1.
+/// The characters in which Windows-1252 differs from Latin-1.
 fn windows(letter: char) -> Option<u8> {
     const HIGH: [char; 27] = [
         '€', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 'Ž', '‘', '’', '“', '”', '•', '–', '—', '˜', '™',

@@ -1,9 +1,9 @@
-//! [`Flag`]: yes or no as Python takes it, for arguments that templates make.
+//! [`Flag`]: a boolean with Python's truth rules, for arguments that templates generate.
 
 use rocksalt_core::Value;
 use serde::{Deserialize, Deserializer};
 
-/// True for whatever Python takes for true: `makedirs: 1` and even `makedirs: 'False'` are.
+/// True for every value that is true in Python: even `makedirs: 1` and `makedirs: 'False'`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flag(pub bool);
 

@@ -8,7 +8,7 @@ use super::source::{self, ParsedSource, Proof};
 use crate::machine::Probe;
 use crate::text::digest::DigestAlgorithm;
 
-/// Kind and hash; Salt's text if there is none in it.
+/// Algorithm and hash; Salt's text if there is none.
 pub fn read(
     machine: &dyn Probe,
     source_hash: &str,
@@ -73,7 +73,7 @@ fn invalid(source_hash: &str) -> String {
     )
 }
 
-/// From a list of hashes: the line with the name asked for, with the file's, with the source's, else the first.
+/// From a list of hashes: the line with the requested name, the file's name or the source's, otherwise the first.
 fn extract(text: &str, name: &str, from: &str, source_hash_name: Option<&str>) -> Option<(DigestAlgorithm, String)> {
     let pattern = Pattern::new("(?<![a-zA-Z0-9])([a-fA-F0-9]{32,128})(?![a-zA-Z0-9])", Flags::NONE).ok()?;
     let base = |path: &str| {

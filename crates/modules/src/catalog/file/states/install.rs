@@ -1,4 +1,4 @@
-//! The engine behind every state that says what a whole file has in it: difference, atomic write, permissions.
+//! The shared engine of states that define a whole file: difference, atomic write, permissions.
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ use crate::text::digest;
 /// A file as specified.
 pub struct FileInstall<'a> {
     pub name: &'a str,
-    /// None: some content or other; a new file is empty.
+    /// `None` accepts any content; a new file is empty.
     pub content: Option<Vec<u8>>,
-    /// Salt makes files of sources with no permissions at first, others with the usual ones.
+    /// Salt first creates a file from a source without permissions, others with the default ones.
     pub from_source: bool,
     pub request: PermissionsSpec,
     pub makedirs: bool,
@@ -28,11 +28,11 @@ pub struct FileInstall<'a> {
     pub show_changes: bool,
     pub new_file_diff: bool,
     pub ignored: Ignored,
-    /// A command, the directory for what it looks at, and the ending of its name.
+    /// A command, the directory of the file that it checks, and the suffix of that file's name.
     pub check: Option<(String, Option<String>, String)>,
 }
 
-/// Salt's second and third line of every dry run of a file.
+/// The second and third line of Salt's comment in each dry run of a file.
 pub const NOTE: &str = "\nNote: No changes made, actual changes may\nbe different due to other states.";
 
 impl FileInstall<'_> {
@@ -85,7 +85,7 @@ impl FileInstall<'_> {
         plan = plan.all(self.check_action(&bytes));
         let hash = digest::of(digest::DigestAlgorithm::Sha256, &bytes);
         let given_away = uid.is_some() || gid.is_some();
-        // Nobody else sees the content before it belongs to whom it shall.
+        // Nobody else may read the content before the final owner is set.
         let first = if given_away { Some(0o600) } else { bits(&mode) };
         plan = plan.then(Action::Write { path: name.to_owned(), content: bytes, mode: first, parents: false });
         for (wanted, number, own, key) in
@@ -106,7 +106,7 @@ impl FileInstall<'_> {
                 None => Action::Fail(failure),
             });
         }
-        // Flags and labels of what isn't there yet are set, not compared.
+        // Flags and labels of a new file are set without comparing.
         plan = plan.all(self.late_attributes()).all(self.request.selinux.set(name));
         let mut done = Verdict::good(comment).changes(changes).output("path", name).output("hash", hash);
         if self.ignored.any() {
@@ -193,11 +193,11 @@ impl FileInstall<'_> {
         Decision::Change(plan, would)
     }
 
-    /// What of owner, mode, flags and label is to be changed.
+    /// The required changes of owner, mode, flags and label.
     fn mending(&self, machine: &dyn Probe, replaces_link: bool) -> Mending {
         let target = look::found(machine, self.name);
         match target.filter(|_| replaces_link) {
-            // The new file takes over what the link led to was like.
+            // The new file replaces a link, and takes over the attributes of its target.
             Some(mut target) => {
                 target.kind = FileKind::File;
                 let request = PermissionsSpec { follow: true, ..self.request.clone() };
@@ -207,7 +207,7 @@ impl FileInstall<'_> {
         }
     }
 
-    /// The mode of new directories: that of the file, and whoever may read it may enter.
+    /// The mode of new directories: that of the file, with execute permission wherever it has read permission.
     fn directory_mode(&self) -> Option<String> {
         let enter = |mode: &String| {
             let digits: Vec<char> = mode.chars().rev().take(3).collect();
@@ -236,7 +236,7 @@ fn would_change(name: &str) -> Verdict {
     Verdict::would(format!("The file {name} is set to be changed{NOTE}"))
 }
 
-/// A dry run names the flags only.
+/// A dry run only reports flags.
 fn dry_changes(mending: &Mending, request: &PermissionsSpec) -> Map {
     let mut changes = mending.changes.clone();
     if changes.contains_key("attrs") {
@@ -245,7 +245,7 @@ fn dry_changes(mending: &Mending, request: &PermissionsSpec) -> Map {
     changes
 }
 
-/// Whom a new file in a directory belongs to: this program's user, and its group unless the directory hands its own on.
+/// The owner of a new file in a directory: this program's user, and its group unless the directory is setgid.
 fn machine_owner(machine: &dyn Probe, directory: &str) -> (u32, u32) {
     let own = crate::machine::accounts::own_uid(machine);
     let group = crate::machine::accounts::user(machine, &own.to_string()).map_or(own, |user| user.gid);

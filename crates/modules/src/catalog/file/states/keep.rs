@@ -1,4 +1,4 @@
-//! What `clean` must leave alone: the files of the states that a directory requires.
+//! The paths that `clean` must keep: those of the states that a directory requires.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::{Step, look, recurse, walk};
 use crate::Result;
 use crate::machine::Probe;
 
-/// The steps that this one requires stand under this key of its low data, as `state show-low` prints them.
+/// The key of a step's low data that contains the required steps, in the form of `state show-low`.
 const REQUIRED: &str = "__required__";
 
-/// The paths of required `file` states, with all that lies below those that are directories.
+/// The paths of required `file` states, including everything below directories.
 pub fn required(machine: &dyn Probe, step: &Step<'_>, root: &str) -> Result<BTreeSet<String>> {
     let mut keep = BTreeSet::new();
     let wanted = step.low.get("require").and_then(Value::as_list).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `file.keyvalue`: values in a file of `key=value` lines.
+//! `file.keyvalue`: sets values in a file of `key=value` lines.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -71,11 +71,11 @@ impl State for Keyvalue {
     }
 }
 
-/// What a file comes to.
+/// The edited file.
 #[derive(Default)]
 struct Edited {
     lines: Vec<String>,
-    /// Shown line by line.
+    /// The diff, line by line.
     diff: Vec<String>,
     changed: usize,
     pruned: Vec<String>,
@@ -167,7 +167,7 @@ impl Keyvalue {
         if self.key_ignore_case.0 { key.to_string().to_lowercase() } else { key.to_string() }
     }
 
-    /// A line as specified.
+    /// The requested form of a line.
     fn line(&self, line: &str, bare: &str, wanted: &Map, left: &mut [i64], edited: &mut Edited) -> String {
         let uncommented = bare.len() < line.len();
         let mut line = line.to_owned();

@@ -101,7 +101,7 @@ impl Line {
         };
         let lines = edit.edit(&text.old).map_err(Verdict::bad)?;
         let new = lines.concat();
-        // Only what is there has owners and a mode to mend.
+        // Owner and mode are only changed on an existing file.
         let request = PermissionsSpec {
             user: self.user.clone(),
             group: self.group.clone(),
@@ -149,7 +149,7 @@ impl Line {
     }
 }
 
-/// The time as Salt puts it into the backup's name.
+/// The time in the format of Salt's backup names.
 fn stamp(machine: &dyn Probe) -> String {
     let output = machine.query(&Command::new(["date", "+%Y-%m-%d-%H-%M-%S"])).ok().filter(|output| output.success());
     output.map_or_else(|| format!("{}", machine.now() as u64), |output| output.text().trim().to_owned())

@@ -1,10 +1,10 @@
-//! The rules by which `file.line` finds the place of a line; all of it pure.
+//! The rules by which `file.line` finds the position of a line; all of them pure.
 
 use rocksalt_core::pattern::{Flags, Pattern};
 
 use super::edit;
 
-/// A line, and where it is to be.
+/// A line, and its requested position.
 pub struct LineEdit<'a> {
     pub content: &'a str,
     pub wanted: Option<&'a str>,
@@ -36,7 +36,7 @@ impl LineMode {
 }
 
 impl LineEdit<'_> {
-    /// The lines as they shall be, with their ends; Salt's words if that can't be said.
+    /// The edited lines with their ends; Salt's text if the request is invalid.
     pub fn edit(&self, old: &str) -> Result<Vec<String>, String> {
         let mut lines: Vec<String> = edit::lines(old).into_iter().map(str::to_owned).collect();
         if lines.last().is_some_and(|last| !ending(last).is_empty()) {
@@ -46,7 +46,7 @@ impl LineEdit<'_> {
             lines.clear();
         }
         let mut lines = self.placed(lines)?;
-        // Lines that lack their end get that of a neighbour.
+        // Lines without an end get the one of a neighbour.
         for index in 0..lines.len().saturating_sub(1) {
             if ending(&lines[index]).is_empty() {
                 let like = if index > 1 { index - 1 } else { usize::from(index != 1) };
@@ -121,7 +121,7 @@ impl LineEdit<'_> {
             }
             (Some(before), None) => {
                 let place = one(before, "before")?;
-                // Python's list reaches round to its end.
+                // As in Python, index -1 is the last line.
                 let previous = if place == 0 { lines.len() - 1 } else { place - 1 };
                 if bare(&lines[previous]) != bare(self.content) {
                     lines.insert(place, self.indented(&lines[place]));
@@ -179,7 +179,7 @@ impl LineEdit<'_> {
     }
 }
 
-/// The lines in which an expression, or it as a text, is found.
+/// The lines that contain an expression, as a pattern or as text.
 fn matching(lines: &[String], expression: Option<&str>) -> Result<Option<Vec<usize>>, String> {
     let Some(expression) = expression.filter(|expression| !expression.is_empty()) else { return Ok(None) };
     if lines.is_empty() {
@@ -219,7 +219,7 @@ fn bare_of_one_end(line: &str) -> &str {
     line.strip_suffix("\r\n").or_else(|| line.strip_suffix(['\n', '\r'])).unwrap_or(line)
 }
 
-/// A line with the end that another has.
+/// A line with the line end of another.
 fn ended(like: &str, line: &str) -> String {
     let end = ending(like);
     format!("{}{}", line.trim_end(), if end.is_empty() { "\n" } else { end })

@@ -1,4 +1,4 @@
-//! Lines as Python's `str.splitlines` sees them.
+//! Splits lines as Python's `str.splitlines` does.
 
 /// The lines with their ends.
 pub fn kept(text: &str) -> Vec<&str> {

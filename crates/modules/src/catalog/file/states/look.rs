@@ -1,11 +1,11 @@
-//! Looking at paths in the way of Python's `os.path`, which Salt's rules are made of.
+//! Tests paths as Python's `os.path` does, on which Salt's rules depend.
 
 use std::path::Path;
 
 use super::super::path::expand;
 use crate::machine::{FileKind, Probe, Stat, accounts};
 
-/// A name as users write it, with `~` read.
+/// A name as users write it, with `~` expanded.
 pub fn name(machine: &dyn Probe, name: &str) -> String {
     expand(machine, name).to_string_lossy().into_owned()
 }
@@ -14,12 +14,12 @@ pub fn is_absolute(path: &str) -> bool {
     path.starts_with('/')
 }
 
-/// What is there, links followed.
+/// The status of a path; follows links.
 pub fn found(machine: &dyn Probe, path: &str) -> Option<Stat> {
     machine.stat(Path::new(path), true).ok().flatten()
 }
 
-/// What is there itself.
+/// The status of the path itself, without following a link.
 pub fn itself(machine: &dyn Probe, path: &str) -> Option<Stat> {
     machine.stat(Path::new(path), false).ok().flatten()
 }
@@ -36,7 +36,7 @@ pub fn is_link(machine: &dyn Probe, path: &str) -> bool {
     itself(machine, path).is_some_and(|stat| stat.kind == FileKind::Link)
 }
 
-/// A link that leads nowhere doesn't exist, in Python's eyes.
+/// As in Python, a dangling link doesn't exist.
 pub fn exists(machine: &dyn Probe, path: &str) -> bool {
     found(machine, path).is_some()
 }
@@ -45,8 +45,8 @@ pub fn exists_itself(machine: &dyn Probe, path: &str) -> bool {
     itself(machine, path).is_some()
 }
 
-/// A link on the way that somebody else has put where everybody may write. To follow it would be to write wherever
-/// they like; the kernel refuses the same to programs that open such a file (`protected_symlinks`).
+/// Finds a link in the path that another user placed in a world-writable directory. Following it would let that user
+/// choose where to write; the kernel also refuses to open such files (`protected_symlinks`).
 pub fn planted(machine: &dyn Probe, path: &str) -> Option<String> {
     let own = accounts::own_uid(machine);
     Path::new(path).ancestors().find_map(|part| {
@@ -63,7 +63,7 @@ pub fn planted(machine: &dyn Probe, path: &str) -> Option<String> {
     })
 }
 
-/// What stands before the last slash; the whole path without it is `/`.
+/// The part before the last slash; `/` if it is empty.
 pub fn above(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) => "/",
@@ -80,7 +80,7 @@ pub fn join(directory: &str, name: &str) -> String {
     format!("{}/{name}", directory.trim_end_matches('/'))
 }
 
-/// What the umask leaves of the permissions of new files and directories.
+/// The permissions that the umask leaves for new files and directories.
 pub fn umask(machine: &dyn Probe) -> u32 {
     let status = machine.read(Path::new("/proc/self/status")).unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
@@ -88,7 +88,7 @@ pub fn umask(machine: &dyn Probe) -> u32 {
     mask.and_then(|mask| u32::from_str_radix(mask, 8).ok()).unwrap_or(0o022)
 }
 
-/// With `$NAME` and `${NAME}` of the agent's environment read; unknown ones stay.
+/// Expands `$NAME` and `${NAME}` from the agent's environment; unknown ones stay.
 pub fn variables(machine: &dyn Probe, text: &str) -> String {
     let mut read = String::new();
     let mut rest = text;

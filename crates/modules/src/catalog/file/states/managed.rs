@@ -147,7 +147,7 @@ impl State for Managed {
 }
 
 impl Managed {
-    /// The verdict is an `Err` where it is found on the way.
+    /// The decision; an early verdict is returned as `Err`.
     pub fn decide(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision, Verdict> {
         let name = look::name(machine, &self.name);
         if name.is_empty() {
@@ -191,7 +191,7 @@ impl Managed {
             selinux: selinux::SelinuxContext::read(&self.selinux),
             follow: self.follow_symlinks.0,
         };
-        // A list is one too that leads nowhere.
+        // A list counts as a source even if none of its files exists.
         let has_source = self.source.truth() || self.source.as_list().is_some();
         let there = look::exists(machine, &name) && !self.removed;
         let replace = self.replace.0 && (has_source || given.is_some()) && !self.has_wished_sum(machine, step, &name);
@@ -202,7 +202,7 @@ impl Managed {
             Some(given) => Some(self.encoded(given)?),
             None if has_source => {
                 let found = self.source_content(machine, step, &name)?;
-                // Salt's dry run doesn't know the mode of a file that it need not fetch.
+                // Salt's dry run doesn't know the mode of a file that it doesn't fetch.
                 let unknown = step.test
                     && self.template.is_none()
                     && matches!(ParsedSource::read(&found.source), ParsedSource::Tree(..));
@@ -293,7 +293,7 @@ impl Managed {
         }
     }
 
-    /// Whether the file has the hash that its source must have, so that nothing need be fetched.
+    /// Whether the file already has the hash of its source, so that nothing need be fetched.
     fn has_wished_sum(&self, machine: &dyn Probe, step: &Step<'_>, name: &str) -> bool {
         if self.template.is_some() || self.skip_verify.0 || !self.source.truth() || !look::is_file(machine, name) {
             return false;
@@ -321,7 +321,7 @@ impl Managed {
         let unable = |text: String| Verdict::bad(format!("Unable to manage file: {text}"));
         let hash = self.source_hash();
         let (chosen, hash) = source::choose(machine, &self.source, &hash, step.saltenv).map_err(unable)?;
-        // A dry run says what is wrong, and no more.
+        // A dry run reports only what is wrong.
         let told = |text: String| if step.test { Verdict::bad(text) } else { unable(text) };
         let found = source::fetch(machine, &chosen, step.saltenv, &self.proof(step, name, &hash));
         let mut found = found.map_err(|unfit| if unfit.whole { Verdict::bad(unfit.text) } else { told(unfit.text) })?;
@@ -355,7 +355,7 @@ impl Managed {
         variables
     }
 
-    /// The content stays as it is.
+    /// Leaves the content unchanged.
     fn only_permissions(&self, machine: &dyn Probe, name: &str, request: &PermissionsSpec, test: bool) -> Decision {
         let mending = request.look(machine, name);
         if let Some(fault) = mending.faults.first() {

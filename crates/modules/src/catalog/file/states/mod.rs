@@ -1,7 +1,7 @@
 //! `file`'s states: files, directories and links.
 //!
 //! Each looks, and returns a [`Plan`]: the single actions, and the verdict if all of them succeed.
-//! A verdict that is found on the way ends the looking as an `Err`.
+//! An early verdict ends the looking as an `Err`.
 
 #![allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end, not a rare error")]
 
@@ -98,12 +98,12 @@ pub const STATES: &[StateEntry] = &[
     state::<uncomment::Uncomment>(),
 ];
 
-/// What a state that writes one path touches.
+/// The touches of a state that writes one path.
 fn writes(path: &str) -> Touches {
     Touches::nothing().writes(Thing::Path(path.to_owned()))
 }
 
-/// What a state reads besides: a path of this machine that content comes from.
+/// Adds the path of this machine from which content is read.
 fn reading(touches: Touches, source: &Value) -> Touches {
     match source {
         Value::String(source) => touches.from(source),

@@ -33,7 +33,7 @@ impl State for NotCached {
             return Ok(Decision::Settled(Verdict::good(format!("{} is not cached", self.name))));
         }
         let done = Verdict::good(format!("{copy} was deleted")).change("deleted", true);
-        // Salt has no dry run here; ours says the same as the run would.
+        // Salt has no dry run here; ours reports the result of the real run.
         let would = Verdict { result: None, ..done.clone() };
         Ok(Decision::Change(Plan::brief(done).then(Action::Remove(copy)), would))
     }

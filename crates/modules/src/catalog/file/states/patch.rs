@@ -1,4 +1,4 @@
-//! `file.patch`: a patch that is applied.
+//! `file.patch`: applies a patch.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -80,7 +80,7 @@ impl Patch {
         let is_directory = look::is_directory(machine, &name);
         let program = which(machine, "patch").ok_or_else(|| Verdict::bad("patch executable not found on minion"))?;
         let argv = |more: &[&str]| {
-            // By its path, which it shows in what it says.
+            // The full path, because the program's messages contain it.
             let mut argv = vec![program.to_string_lossy().into_owned()];
             argv.extend(options.iter().cloned());
             argv.extend(more.iter().map(|word| (*word).to_owned()));
@@ -115,7 +115,7 @@ impl Patch {
         Ok(Decision::Change(plan.then(Action::Run(command)), would))
     }
 
-    /// The user's options without those that are ours, and how much to strip.
+    /// The user's options without the ones that we set, and the number of parts to strip.
     fn options(&self) -> Result<(Vec<String>, Option<u32>), Verdict> {
         let given = words::split(self.options.as_deref().unwrap_or_default()).map_err(Verdict::bad)?;
         let mut strip = self.strip;
@@ -178,7 +178,7 @@ impl Patch {
     }
 }
 
-/// What the run will say, from what the dry run said.
+/// The output of the real run, derived from that of the dry run.
 fn shown(output: &Output) -> Map {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().replace("checking file", "patching file");
     Map::from_iter([

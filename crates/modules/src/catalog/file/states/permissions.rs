@@ -9,20 +9,20 @@ use super::{Action, look, selinux};
 use crate::catalog::file::owner;
 use crate::machine::{Command, FileKind, Probe, Stat};
 
-/// What is null or missing is left as it is.
+/// The requested attributes. Null or missing ones are left unchanged.
 #[derive(Clone, Default)]
 pub struct PermissionsSpec {
     pub user: Value,
     pub group: Value,
-    /// Four octal digits, as [`mode`] makes them.
+    /// Four octal digits, as [`mode`] formats them.
     pub mode: Option<String>,
     pub attrs: Option<String>,
     pub selinux: selinux::SelinuxContext,
-    /// Whether a link stands for what it leads to.
+    /// Whether to apply to the target of a link.
     pub follow: bool,
 }
 
-/// A mode as users write it (`644`, `'0644'`, `0o644`) as four octal digits.
+/// Formats a mode as users write it (`644`, `'0644'`, `0o644`) as four octal digits.
 pub fn mode(value: &Value) -> Option<String> {
     if value.is_null() {
         return None;
@@ -32,12 +32,12 @@ pub fn mode(value: &Value) -> Option<String> {
     Some(format!("{bare:0>4}"))
 }
 
-/// The number of a mode; none if these are no octal digits.
+/// Parses a mode; `None` if these are not octal digits.
 pub fn bits(mode: &str) -> Option<u32> {
     u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o7777)
 }
 
-/// What is wrong with the requested owners, in Salt's words; nothing in a dry run: they may come to be.
+/// Salt's text for unknown owners; empty in a dry run, since an earlier step may create them.
 pub fn check_owners(machine: &dyn Probe, user: &Value, group: &Value, test: bool) -> Option<String> {
     let mut fault = String::new();
     if user.truth() && owner::uid(machine, user).is_none() {
@@ -49,24 +49,24 @@ pub fn check_owners(machine: &dyn Probe, user: &Value, group: &Value, test: bool
     (!fault.is_empty() && !test).then_some(fault)
 }
 
-/// The numbers of a user and a group, where they are named.
+/// The ids of a user and a group, if they are given.
 pub fn numbers(machine: &dyn Probe, user: &Value, group: &Value) -> (Option<u32>, Option<u32>) {
     let user = named(user).then(|| owner::uid(machine, user)).flatten();
     let group = named(group).then(|| owner::gid(machine, group)).flatten();
     (user, group)
 }
 
-/// What is to be done about a path, and what that changes.
+/// The required actions on a path, and the changes that they make.
 #[derive(Default)]
 pub struct Mending {
     pub changes: Map,
     pub actions: Vec<Action>,
-    /// What can't even be looked at.
+    /// Why something could not be read.
     pub faults: Vec<String>,
 }
 
 impl PermissionsSpec {
-    /// Compares with what a path is like; `stat` is of the link or of what it leads to, as `follow` says.
+    /// Compares with the attributes of a path; `stat` is of the link or its target, as `follow` defines.
     pub fn compare(&self, machine: &dyn Probe, path: &str, stat: &Stat) -> Mending {
         let mut mending = Mending::default();
         let is_link = look::is_link(machine, path);
@@ -97,7 +97,7 @@ impl PermissionsSpec {
                 mending.changes.insert("mode", mode.as_str());
                 mending.actions.push(set_mode(path, mode));
             }
-            // Giving a file away takes the bits away by which it runs as its owner.
+            // Changing the owner clears the setuid and setgid bits.
             _ if (user || group) && stat.mode & 0o6000 != 0 && !is_link => {
                 mending.actions.push(set_mode(path, &octal(stat.mode)));
             }
@@ -110,7 +110,7 @@ impl PermissionsSpec {
         mending
     }
 
-    /// As [`Wish::compare`], of a path that is there.
+    /// As [`PermissionsSpec::compare`], for an existing path.
     pub fn look(&self, machine: &dyn Probe, path: &str) -> Mending {
         let stat = if self.follow { look::found(machine, path) } else { look::itself(machine, path) };
         stat.map_or_else(Mending::default, |stat| self.compare(machine, path, &stat))
@@ -129,7 +129,7 @@ fn same(wanted: &Value, name: &Value, number: u32) -> bool {
     wanted == name || *wanted == Value::from(number) || wanted.as_str() == Some(&number.to_string())
 }
 
-/// The flags that a file has, as `lsattr` shows them; none where they can't be had.
+/// The flags of a file, as `lsattr` shows them; `None` if they can't be read.
 fn attributes(machine: &dyn Probe, path: &str) -> Option<String> {
     let output = machine.query(&Command::new(["lsattr", "-d", "--", path])).ok().filter(|output| output.success())?;
     let text = output.text();
@@ -140,7 +140,7 @@ fn attributes(machine: &dyn Probe, path: &str) -> Option<String> {
 fn compare_attributes(machine: &dyn Probe, path: &str, wanted: &str, mending: &mut Mending) {
     let Some(old) = attributes(machine, path) else { return };
     let added: String = wanted.chars().filter(|flag| !old.contains(*flag)).collect();
-    // Extents are the file system's own business.
+    // The flag for extents belongs to the file system.
     let removed: String = old.chars().filter(|flag| *flag != 'e' && !wanted.contains(*flag)).collect();
     for (sign, flags) in [('+', added), ('-', removed)] {
         if !flags.is_empty() {

@@ -65,7 +65,7 @@ impl Prepend {
                 added.extend(lines::bare(chunk));
             }
         }
-        // Salt's dry run doesn't look whether the header is there.
+        // Salt's dry run doesn't check whether the header exists.
         if self.header.0 && !step.test && lines::bare(old).starts_with(&added) {
             added.clear();
         }

@@ -1,4 +1,4 @@
-//! `file.pruned`: no empty directories.
+//! `file.pruned`: removes empty directories.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;

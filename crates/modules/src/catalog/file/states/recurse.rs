@@ -1,4 +1,4 @@
-//! `file.recurse`: a directory of the controller's tree, with all that is in it.
+//! `file.recurse`: a directory of the controller's tree, with its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -90,7 +90,7 @@ impl State for Recurse {
     }
 }
 
-/// What the parts have come to so far.
+/// The combined verdict of the parts so far.
 struct CombinedVerdict {
     result: Option<bool>,
     changes: Map,
@@ -169,12 +169,12 @@ impl Recurse {
         }
         let found = tree_files::wanted(machine, &self.wanted(name, sources, step)?)?;
         for path in &found.directories {
-            // By then it was made, and Salt has nothing to say about it.
+            // A new top directory has been made by then, and Salt doesn't report it.
             if !(is_new && path == name && !step.test) {
                 self.directory(machine, step, path, &mut sum)?;
             }
             if path == name && is_new && step.test && self.include_empty.0 {
-                // Salt's dry run names the directory itself in this way, too.
+                // Salt's dry run reports the directory itself in this form too.
                 self.directory(machine, step, &look::join(name, "."), &mut sum)?;
             }
         }
@@ -214,7 +214,7 @@ impl Recurse {
         })
     }
 
-    /// What all parts have in common, and these.
+    /// The arguments that all parts share, and further ones.
     fn arguments(&self, more: &[(&str, Value)]) -> Map {
         let mut arguments = Map::from_iter([("user".into(), self.user.clone()), ("group".into(), self.group.clone())]);
         for (key, value) in more {
@@ -296,7 +296,7 @@ impl Recurse {
             if sum.result == Some(true) {
                 sum.result = None;
             }
-            // A dry run also counts what lies in a directory that goes.
+            // A dry run also reports the content of a removed directory.
             let mut removed: Vec<String> = levels
                 .iter()
                 .flat_map(|level| {
@@ -314,7 +314,7 @@ impl Recurse {
     }
 }
 
-/// The paths that such a step puts on the machine.
+/// The paths that such a step creates.
 pub fn kept(machine: &dyn Probe, low: &Map, step: &Step<'_>) -> Result<BTreeSet<String>> {
     let fields = <Recurse as crate::catalog::arguments::Arguments>::NAMES;
     let own = low.iter().filter(|(key, _)| key.as_str().is_some_and(|key| fields.contains(&key)));
@@ -328,7 +328,7 @@ fn read<S: crate::catalog::arguments::Arguments>(arguments: Map) -> Result<S> {
     crate::catalog::arguments::read(arguments).map_err(|error| Error::arguments(format!("file.recurse: {error}")))
 }
 
-/// A link after the one that it leads to.
+/// Orders links so that each follows the link to which it points.
 fn in_order(links: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let mut left: Vec<(String, String)> = links.iter().map(|(path, target)| (path.clone(), target.clone())).collect();
     let mut ordered = Vec::new();

@@ -1,4 +1,4 @@
-//! `file.rename`: a file that is moved to another name.
+//! `file.rename`: moves a file to another name.
 
 use rocksalt_macros::state;
 

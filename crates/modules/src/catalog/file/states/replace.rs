@@ -1,4 +1,4 @@
-//! `file.replace`: what a regular expression matches.
+//! `file.replace`: replaces the matches of a regular expression.
 
 use rocksalt_core::Value;
 use rocksalt_core::pattern::{Pattern, ReplacementTemplate};

@@ -1,4 +1,4 @@
-//! `file.retention_schedule`: of many backups, some are kept.
+//! `file.retention_schedule`: keeps some of many backups.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -39,7 +39,7 @@ pub struct RetentionSchedule {
     timezone: Option<String>,
 }
 
-/// Year, month, day, hour, seconds since 1970: what the kinds of rules count by.
+/// Year, month, day, hour, seconds since 1970: the parts that the rules use.
 type RuleTime = (i64, i64, i64, i64, i64);
 
 const RULES: &[&str] = &["first_of_year", "first_of_month", "first_of_day", "first_of_hour", "most_recent"];
@@ -58,7 +58,7 @@ impl State for RetentionSchedule {
         let zone = Zone::of(machine, self.timezone.as_deref());
         let names = machine.list(Path::new(&name)).map_err(|error| Error::io("list", &name, &error))?;
         let mut stamps: Vec<(RuleTime, String)> = Vec::new();
-        // Salt lists these, too.
+        // Salt includes these too.
         let mut ignored = vec![".".to_owned(), "..".to_owned()];
         for file in names {
             match self.stamp(machine, &zone, &name, &file)? {
@@ -118,7 +118,7 @@ impl RetentionSchedule {
         Ok(counts)
     }
 
-    /// When a file is from; `None` if that can't be told.
+    /// The time of a file; `None` if it is unknown.
     fn stamp(&self, machine: &dyn Probe, zone: &Zone, place: &str, file: &str) -> Result<Option<RuleTime>> {
         match &self.strptime_format {
             Some(format) => match parsed(file, format)? {
@@ -138,7 +138,7 @@ impl RetentionSchedule {
     }
 }
 
-/// Of the newest years, months … the first file each.
+/// The first file of each of the newest years, months and so on.
 fn chosen(stamps: &[(RuleTime, String)], rule: &str, count: usize) -> Vec<String> {
     let mut groups: BTreeMap<(i64, i64, i64, i64, i64), &String> = BTreeMap::new();
     for (stamp, file) in stamps {
@@ -151,18 +151,18 @@ fn chosen(stamps: &[(RuleTime, String)], rule: &str, count: usize) -> Vec<String
             "first_of_hour" => (year, month, day, hour, 0),
             _ => (year, month, day, hour, time),
         };
-        // They are in the order of their time, so the first stays; of two of one second, Salt knows the last only.
+        // The files are ordered by time, so the first one stays; of two with the same second, Salt only knows the last.
         match rule {
             "most_recent" => drop(groups.insert(key, file)),
             _ => drop(groups.entry(key).or_insert(file)),
         }
     }
-    // One week more, as Salt has it.
+    // As in Salt, one week more.
     let count = if rule == "first_of_week" { count.saturating_add(1) } else { count };
     groups.into_values().rev().take(count).cloned().collect()
 }
 
-/// The target's time zone, as one difference from UTC: what it is at this moment.
+/// The target's current offset from UTC.
 struct Zone {
     seconds: i64,
 }
@@ -190,7 +190,7 @@ enum ParsedDate {
     Seconds(i64),
 }
 
-/// A name by its format; `None` if it doesn't fit.
+/// Parses a name by its format; `None` if it doesn't match.
 fn parsed(name: &str, format: &str) -> Result<Option<ParsedDate>> {
     let mut fields = [1900, 1, 1, 0, 0, 0];
     let (mut rest, mut epoch, mut of_year) = (name, None, None);
@@ -252,7 +252,7 @@ fn seconds([year, month, day, hour, minute, second]: [i64; 6]) -> i64 {
     ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
 }
 
-/// Days since 1970 of a date of the Gregorian calendar, whose years here begin in March.
+/// Days since 1970 of a Gregorian date, counting years from March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -277,7 +277,7 @@ fn date(days: i64) -> (i64, i64, i64) {
 fn week(year: i64, month: i64, day: i64) -> i64 {
     let this = days(year, month, day);
     let weekday = (this + 3).rem_euclid(7);
-    // The week is that of its Thursday.
+    // The week belongs to the year of its Thursday.
     let thursday = this - weekday + 3;
     let (of, ..) = date(thursday);
     (thursday - days(of, 1, 1)) / 7 + 1

@@ -1,4 +1,4 @@
-//! SELinux labels of files, with the system's own `stat` and `chcon`.
+//! SELinux labels of files, through the system's `stat` and `chcon`.
 
 use rocksalt_core::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::Action;
 use super::permissions::Mending;
 use crate::machine::{Command, Probe};
 
-/// The parts of a label that are requested.
+/// The requested parts of a label.
 #[derive(Clone, Default)]
 pub struct SelinuxContext {
     wanted: [Option<String>; 4],
@@ -16,13 +16,13 @@ const PARTS: [(&str, &str, &str); 4] =
     [("seuser", "User", "-u"), ("serole", "Role", "-r"), ("setype", "Type", "-t"), ("serange", "Range", "-l")];
 
 impl SelinuxContext {
-    /// From the argument `selinux: {seuser: …, serole: …, setype: …, serange: …}`.
+    /// Parses the argument `selinux: {seuser: …, serole: …, setype: …, serange: …}`.
     pub fn read(value: &Value) -> SelinuxContext {
         let part = |name: &str| value.as_map()?.get(name).filter(|part| part.truth()).map(ToString::to_string);
         SelinuxContext { wanted: PARTS.map(|(name, ..)| part(name)) }
     }
 
-    /// Sets all that is requested, on a file that is new.
+    /// Sets all requested parts, on a new file.
     pub fn set(&self, path: &str) -> Option<Action> {
         let mut argv = vec!["chcon".to_owned(), "-h".to_owned()];
         for (wanted, (_, _, option)) in self.wanted.iter().zip(PARTS) {

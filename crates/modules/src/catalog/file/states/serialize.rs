@@ -1,4 +1,4 @@
-//! `file.serialize`: data in a file.
+//! `file.serialize`: writes data to a file.
 
 use std::path::Path;
 
@@ -186,14 +186,14 @@ impl Serialize {
         if self.encoding.is_some() && format == "yaml" {
             options.insert("allow_unicode", true);
         }
-        // A list of maps with one key each; Salt takes nothing else.
+        // As in Salt, only a list of maps with one key each is valid.
         for map in self.serializer_opts.as_list().unwrap_or_default().iter().filter_map(Value::as_map) {
             options.extend(map.clone());
         }
         options
     }
 
-    /// The data with what the file has besides, and the difference that makes.
+    /// The data merged with that of the file, and the difference.
     fn merged(
         &self,
         machine: &dyn Probe,
@@ -234,7 +234,7 @@ impl Serialize {
     }
 }
 
-/// What Salt gives a serializer where users say nothing.
+/// Salt's default options for a serializer.
 fn usual(format: &str) -> Map {
     let mut options = Map::new();
     match format {

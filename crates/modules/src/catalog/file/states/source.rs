@@ -1,4 +1,4 @@
-//! Where content comes from: the controller's tree, an address, or this machine.
+//! Sources of content: the controller's tree, a URL, or this machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::catalog::cp;
 use crate::machine::{EntryKind, FileKind, Probe};
 use crate::text::digest::{self, DigestAlgorithm as Digest};
 
-/// A source as users write it, taken apart.
+/// A parsed source.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParsedSource<'a> {
-    /// Path and environment, if it names one.
+    /// Path, and environment if it names one.
     Tree(&'a str, Option<&'a str>),
     Url(&'a str),
     Local(&'a str),
@@ -35,7 +35,7 @@ impl ParsedSource<'_> {
     }
 }
 
-/// Path and environment of `salt://path?saltenv=dev`. A bar before the path takes all of it literally.
+/// Path and environment of `salt://path?saltenv=dev`. After a leading bar the whole text is the path.
 pub fn tree_url(text: &str) -> (&str, Option<&str>) {
     let rest = text.strip_prefix("salt://").unwrap_or(text);
     let (path, saltenv) = match rest.split_once("?saltenv=") {
@@ -45,19 +45,19 @@ pub fn tree_url(text: &str) -> (&str, Option<&str>) {
     (path.strip_prefix('|').unwrap_or(path).trim_start_matches('/'), saltenv)
 }
 
-/// What was found.
+/// The content that was found.
 pub struct SourceContent {
     pub bytes: Arc<[u8]>,
-    /// The source that it is from.
+    /// The source that it came from.
     pub source: String,
-    /// The permission bits that it has there, if that is known.
+    /// The permission bits of the source, if they are known.
     pub mode: Option<u32>,
 }
 
-/// Why content can't be had.
+/// Why content is not available.
 pub struct Unfit {
     pub text: String,
-    /// It is the whole comment; others say what could not be done first.
+    /// The text is the whole comment; otherwise it follows a statement of what failed.
     pub whole: bool,
 }
 
@@ -67,18 +67,18 @@ impl From<String> for Unfit {
     }
 }
 
-/// How to make sure of content that comes from elsewhere.
+/// How to verify content.
 pub struct Proof<'a> {
     pub source_hash: &'a str,
     pub source_hash_name: Option<&'a str>,
     pub skip_verify: bool,
-    /// A dry run takes whatever comes, as Salt's does; nothing is written.
+    /// As in Salt, a dry run accepts any content; nothing is written.
     pub dry: bool,
-    /// The file that it is for; hashes are looked up by its name too.
+    /// The destination file; hashes are looked up by its name too.
     pub name: &'a str,
 }
 
-/// The first of the sources that there is, with its hash; Salt's text if there is none.
+/// The first source that exists, with its hash; Salt's text if none does.
 pub fn choose(
     machine: &dyn Probe,
     source: &Value,
@@ -113,7 +113,7 @@ fn is_in_tree(machine: &dyn Probe, saltenv: &str, path: &str) -> bool {
     machine.tree().entries(saltenv).is_ok_and(|entries| entries.iter().any(|entry| entry.path == path))
 }
 
-/// The content of a source; Salt's text if it can't be had or is not what it should be.
+/// The content of a source; Salt's text if it can't be fetched or has another hash.
 pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>) -> Result<SourceContent, Unfit> {
     let made = |bytes: Arc<[u8]>, mode| SourceContent { bytes, source: source.to_owned(), mode };
     match ParsedSource::read(source) {
@@ -150,7 +150,7 @@ pub fn fetch(machine: &dyn Probe, source: &str, saltenv: &str, proof: &Proof<'_>
     }
 }
 
-/// The checksum that is requested; none if nobody asks for one.
+/// The requested checksum; `None` if none is requested.
 pub fn wanted_sum(
     machine: &dyn Probe,
     source: &str,
@@ -198,7 +198,7 @@ fn tree_mode(machine: &dyn Probe, saltenv: &str, path: &str) -> Option<u32> {
     }
 }
 
-/// Without the password that an address may carry.
+/// The URL without a password in it.
 pub fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));

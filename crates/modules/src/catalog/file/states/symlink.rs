@@ -135,7 +135,7 @@ impl Symlink {
         default_owners(machine, user, group)
     }
 
-    /// Whether there is something, as Salt counts it.
+    /// Whether the path exists, by Salt's rules.
     fn is_there(&self, machine: &dyn Probe, name: &str) -> bool {
         if self.follow_symlinks.0 { look::exists(machine, name) } else { look::exists_itself(machine, name) }
     }
@@ -193,7 +193,7 @@ impl Symlink {
         Decision::Change(Plan::brief(finished(Verdict::good(text).change("ownership", shown))).then(action), would)
     }
 
-    /// What happens to what is there in place of a link.
+    /// Removes or backs up another type of file in place of the link.
     fn clear_way(&self, machine: &dyn Probe, name: &str) -> Result<Vec<Action>, Verdict> {
         let Some(backup) = &self.backupname else {
             if self.force.0 || self.atomic.0 {
@@ -228,14 +228,14 @@ impl Symlink {
         Ok(actions)
     }
 
-    /// Made beside it and moved over it, so that there is always one or the other.
+    /// Made under a temporary name and renamed, so that the path always exists.
     fn place(&self, machine: &dyn Probe, name: &str) -> Vec<Action> {
         let target = self.target.clone();
         if !look::exists_itself(machine, name) || self.backupname.is_some() && !look::is_link(machine, name) {
             return vec![Action::Symlink { target, link: name.to_owned() }];
         }
         if look::is_directory(machine, name) && !look::is_link(machine, name) {
-            // As Salt: a directory never makes way by force.
+            // As in Salt, `force` doesn't replace a directory.
             let text = format!("Unable to create new symlink {name} -> {target}: [Errno 21] Is a directory: '{name}'");
             return vec![Action::Stop(text)];
         }
@@ -244,7 +244,7 @@ impl Symlink {
     }
 }
 
-/// The agent's own user, and a user's own group, where none is named.
+/// The agent's own user if none is named, and a user's own group.
 fn default_owners(machine: &dyn Probe, user: Value, group: Value) -> LinkOwners {
     let user = match user.is_null() {
         true => user_name(machine, accounts::own_uid(machine)),
@@ -258,7 +258,7 @@ fn default_owners(machine: &dyn Probe, user: Value, group: Value) -> LinkOwners 
     LinkOwners { user, group }
 }
 
-/// As [`default_owners`], for others.
+/// As [`default_owners`], for use in other states.
 pub fn owners_or_default(machine: &dyn Probe, user: &Value, group: &Value) -> (Value, Value) {
     let owners = default_owners(machine, user.clone(), group.clone());
     (owners.user, owners.group)
@@ -274,7 +274,7 @@ fn preflight(machine: &dyn Probe, owners: &LinkOwners, paths: &[&str]) -> Result
     joined(&faults)
 }
 
-/// What is wrong with the owners, in Salt's words.
+/// Salt's texts for unknown owners.
 pub fn preflight_faults(machine: &dyn Probe, user: &Value, group: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     if owner::uid(machine, user).is_none() {

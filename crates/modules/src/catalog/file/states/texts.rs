@@ -1,4 +1,4 @@
-//! Texts that a state adds to a file, as arguments or from templates.
+//! Texts that a state adds to a file, from arguments or templates.
 
 use rocksalt_core::Value;
 use rocksalt_macros::arguments;
@@ -39,7 +39,7 @@ impl SourceArguments {
     }
 }
 
-/// The arguments that say where templates come from.
+/// The arguments that define the sources of templates.
 pub struct TextSources<'a> {
     pub source: &'a Value,
     pub source_hash: &'a Value,
@@ -64,7 +64,7 @@ impl TextSources<'_> {
         Ok(list(self.sources).iter().map(ToString::to_string).collect())
     }
 
-    /// Each of them, rendered.
+    /// The texts of all sources, rendered.
     pub fn texts(&self, machine: &dyn Probe, step: &Step<'_>, list: &[String]) -> Result<Vec<String>, Verdict> {
         let failed = |source: &str| Verdict::bad(format!("Failed to load template file {source}"));
         let proof = Proof { source_hash: "", source_hash_name: None, skip_verify: true, dry: step.test, name: "" };
@@ -86,7 +86,7 @@ impl TextSources<'_> {
     }
 }
 
-/// A list, a single item as one, or nothing.
+/// The items of a list, or a single item; null is none.
 pub fn list(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => Vec::new(),
@@ -95,7 +95,7 @@ pub fn list(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Texts as Salt reads them: a list of whatever, or one.
+/// Texts by Salt's rules: a list of any values, or a single one.
 pub fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::List(items) => items.iter().map(ToString::to_string).collect(),

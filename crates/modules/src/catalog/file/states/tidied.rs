@@ -72,7 +72,7 @@ impl State for Tidied {
         let text = format!("Removed {} files or directories from directory {name}", gone.len());
         let would = Verdict::would(format!("{name} is set for tidy")).change("removed", removed.clone());
         let done = Verdict::good(text).change("removed", removed).output("path", name);
-        // A directory goes after what is in it, and with what is left there.
+        // A directory is removed after its content.
         Ok(Decision::Change(Plan::brief(done).all(gone.into_iter().map(Action::Remove)), would))
     }
 
@@ -81,12 +81,12 @@ impl State for Tidied {
     }
 }
 
-/// The arguments, made ready.
+/// The parsed arguments.
 struct TidyRules {
     matches: Vec<Pattern>,
     exclude: Vec<Pattern>,
     size: u64,
-    /// Seconds that local time is ahead.
+    /// The offset of local time in seconds.
     offset: i64,
     today: i64,
 }
@@ -124,7 +124,7 @@ impl Tidied {
             names.into_iter().partition(|name| look::is_directory(machine, &look::join(path, name)));
         for name in &directories {
             let below = look::join(path, name);
-            // A link may lead up again.
+            // A link may lead to a parent directory.
             if depth < 64 && (self.followlinks.0 || !look::is_link(machine, &below)) {
                 self.walk(machine, &below, rules, depth + 1, gone)?;
             }
@@ -178,7 +178,7 @@ fn matches(name: &str, rules: &TidyRules) -> Result<bool> {
     Ok(false)
 }
 
-/// The number of a day, in local time.
+/// The number of the day, in local time.
 fn day(time: f64, offset: i64) -> i64 {
     (time.floor() as i64 + offset).div_euclid(86_400)
 }
@@ -190,7 +190,7 @@ fn offset(machine: &dyn Probe) -> i64 {
     (number / 100) * 3600 + (number % 100) * 60
 }
 
-/// `10`, `10k`, `1.5 MB`, `2GiB`; metric where the unit says so.
+/// Parses `10`, `10k`, `1.5 MB`, `2GiB`; decimal if the unit is a metric one.
 fn size(value: &Value) -> Result<u64> {
     let text = match value {
         Value::Null => return Ok(0),

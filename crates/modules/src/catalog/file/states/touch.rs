@@ -1,4 +1,4 @@
-//! `file.touch`: a file that exists, with its times set.
+//! `file.touch`: a file that exists, with the requested times.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -77,7 +77,7 @@ impl Touch {
     }
 }
 
-/// What a dry run says.
+/// The comment of a dry run.
 pub fn dry(machine: &dyn Probe, name: &str, atime: &Value, mtime: &Value) -> Verdict {
     if !look::is_absolute(name) {
         return Verdict::bad(format!("Specified file {name} is not an absolute path"));

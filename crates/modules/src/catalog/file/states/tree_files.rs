@@ -12,7 +12,7 @@ use crate::Result;
 use crate::catalog::file::path::normal;
 use crate::machine::{EntryKind, Probe};
 
-/// What is asked for.
+/// The request.
 pub struct TreeQuery<'a> {
     /// The directory on the machine.
     pub name: &'a str,
@@ -25,7 +25,7 @@ pub struct TreeQuery<'a> {
     pub keep_links: bool,
 }
 
-/// What that comes to.
+/// The resulting paths on the machine.
 #[derive(Default)]
 pub struct TreeContents {
     /// Path to source.
@@ -33,17 +33,17 @@ pub struct TreeContents {
     pub directories: BTreeSet<String>,
     /// Path to target.
     pub links: BTreeMap<String, String>,
-    /// Those of the directories that are wanted for themselves.
+    /// Directories that are requested even if they are empty.
     empty: BTreeSet<String>,
 }
 
 impl TreeContents {
-    /// All that a clean-up must leave.
+    /// All paths that a clean-up must keep.
     pub fn keep(&self) -> BTreeSet<String> {
         self.files.keys().chain(self.links.keys()).chain(&self.empty).cloned().collect()
     }
 
-    /// Whether another source has something there already.
+    /// Whether an earlier source provides this path.
     fn is_occupied(&self, path: &str) -> bool {
         self.empty.contains(path)
             || self.files.keys().any(|file| Path::new(file).starts_with(path) && file != path)
@@ -54,7 +54,7 @@ impl TreeContents {
     }
 }
 
-/// The sources that are directories of the tree; Salt's text if none is.
+/// The sources that are directories of the tree; Salt's text if there is none.
 pub fn sources(machine: &dyn Probe, source: &Value, saltenv: &str) -> Result<Vec<String>, String> {
     let list = match source {
         Value::List(items) => items.iter().map(ToString::to_string).collect(),
@@ -90,7 +90,7 @@ fn add(machine: &dyn Probe, wanted: &TreeQuery<'_>, source: &str, found: &mut Tr
     let below = format!("{}/", root.trim_end_matches('/'));
     let entries = machine.tree().entries(saltenv)?;
     let mut here = TreeContents::default();
-    // By its path below the root; none if it isn't wanted.
+    // The path below the root; `None` if it is excluded.
     let place = |path: &str| {
         let relative = path.strip_prefix(&below)?;
         let deep = relative.matches('/').count() as u64;
@@ -139,7 +139,7 @@ fn is_below_link(entries: &[crate::machine::TreeEntry], path: &str) -> bool {
     })
 }
 
-/// A link to a directory of the tree that is empty, and so isn't made, would lead nowhere.
+/// Drops links to directories of the tree that are empty and so are not created: the links would dangle.
 fn drop_links_to_nothing(entries: &[crate::machine::TreeEntry], below: &str, name: &str, found: &mut TreeContents) {
     loop {
         let stale: Vec<String> = found

@@ -1,4 +1,4 @@
-//! `file.uncomment`: lines that are not commented out.
+//! `file.uncomment`: uncomments lines.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

@@ -1,4 +1,4 @@
-//! Going through a directory as Python's `os.walk` does, and what of it a clean-up leaves.
+//! Walks a directory as Python's `os.walk` does, and finds the paths that a clean-up removes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::machine::Probe;
 use crate::text::glob;
 use crate::{Error, Result};
 
-/// A directory, and the names in it. A link to a directory is among the directories, but not entered.
+/// A directory, with the names in it. A link to a directory is listed among the directories, but not entered.
 pub struct Level {
     pub path: String,
     pub directories: Vec<String>,
     pub files: Vec<String>,
 }
 
-/// From the top down; at most so many levels.
+/// The directories from the top down, to a maximum depth.
 pub fn levels(machine: &dyn Probe, top: &str, max_depth: Option<u64>) -> Result<Vec<Level>> {
     let mut found = Vec::new();
     enter(machine, top, max_depth, &mut found)?;
@@ -44,7 +44,7 @@ fn enter(machine: &dyn Probe, path: &str, depth: Option<u64>, found: &mut Vec<Le
     Ok(())
 }
 
-/// Patterns for paths, of which some are taken and some are left out: shell patterns, or `E@` and a regular expression.
+/// Patterns that include or exclude paths: shell patterns, or `E@` and a regular expression.
 #[derive(Default)]
 pub struct Patterns {
     include: Vec<One>,
@@ -83,7 +83,7 @@ fn read(value: &Value) -> Result<Vec<One>> {
     texts.into_iter().map(one).collect()
 }
 
-/// What is in a directory and not among those to keep, nor above them; sorted.
+/// The content of a directory except for the paths to keep and their parents; sorted.
 pub fn stray(
     machine: &dyn Probe,
     root: &str,

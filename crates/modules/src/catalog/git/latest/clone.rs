@@ -62,7 +62,7 @@ impl Latest {
         words
     }
 
-    /// Checks out what is wanted in a fresh clone.
+    /// Checks out the requested commit in a fresh clone.
     fn settle(&self, git: &Git<'_>, plan: &CheckoutPlan, progress: &mut UpdateProgress) -> Result<(), String> {
         let wanted = &plan.wanted;
         let tell = |fault: Fault| fault.reason();
@@ -101,7 +101,7 @@ impl Latest {
     }
 }
 
-/// Removes all that is in a directory.
+/// Removes the content of a directory.
 pub fn empty(machine: &dyn System, target: &str) -> Result<(), String> {
     let mut errors = Vec::new();
     for name in machine.list(Path::new(target)).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! What would be done, in the words of Salt's dry run, and with the changes of the run.
+//! Reports what would be done, in the wording of Salt's dry run and with the changes of the real run.
 
 use rocksalt_core::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::{CheckoutPlan, Latest, Reset, Verdict, short};
 use crate::catalog::change;
 use crate::text::glob;
 
-/// How the branch comes to the wanted commit, as far as that is known.
+/// How the branch gets to the requested commit, as far as known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Reset,
@@ -33,7 +33,7 @@ impl Latest {
             verdict = verdict.change("forced clone", true);
         }
         verdict = verdict.change("new", format!("{url} => {target}"));
-        // A short commit is only known in full once it is here.
+        // The full id of an abbreviated commit is only known after fetching.
         let new = if plan.bare { plan.wanted.head.as_ref() } else { plan.wanted.rev.as_ref() };
         match new.filter(|new| new.len() >= 40) {
             Some(new) => verdict.change("revision", change(Value::Null, new.as_str())),
@@ -42,7 +42,7 @@ impl Latest {
     }
 
     pub(super) fn would_fetch(&self, plan: &CheckoutPlan, local: &Local) -> Verdict {
-        // Salt puts a full stop behind every letter here.
+        // Salt puts a full stop after every character here.
         let text = format!("Bare repository at {} would be fetched", plan.target);
         let branch = local.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
         let new = plan.wanted.refs.iter().find(|(name, _)| Some(name) == branch.as_ref()).map(|(_, commit)| commit);
@@ -55,7 +55,7 @@ impl Latest {
         }
     }
 
-    /// An `Err` is how it ends in every mode.
+    /// An `Err` is the verdict in every mode.
     pub(super) fn would_update(&self, plan: &CheckoutPlan, local: &Local) -> Result<Verdict, Verdict> {
         let wanted = &plan.wanted;
         let Some(rev) = &wanted.rev else {
@@ -157,7 +157,7 @@ impl Latest {
     pub(super) fn new_tags(&self, plan: &CheckoutPlan, local: &Local) -> Vec<String> {
         let desired = |tag: &String| glob::matches(&self.refspec_tag, tag);
         if self.depth.is_some() {
-            // To bring them all would bring the whole history.
+            // Listing them all would need the whole history.
             return Vec::new();
         }
         plan.wanted.tags().difference(&local.tags).filter(|tag| desired(tag)).cloned().collect()
@@ -226,7 +226,7 @@ impl Latest {
         actions
     }
 
-    /// The remote repository has another address by now.
+    /// The remote repository has another URL now.
     fn steps_elsewhere(&self, plan: &CheckoutPlan, local: &Local, is_there: bool, way: Way) -> Vec<String> {
         let old = local.url.as_deref().map_or("None".into(), redacted);
         let mut actions = vec![format!("Remote '{}' would be changed from {old} to {}", self.remote, plan.url)];
@@ -240,7 +240,7 @@ impl Latest {
         actions
     }
 
-    /// Why HEAD is left alone.
+    /// Why HEAD stays.
     pub(super) fn stays(&self, plan: &CheckoutPlan, local: &Local) -> String {
         let place = match self.rev.as_str() {
             "HEAD" => plan.wanted.place.replacen("remote HEAD", "Remote head", 1),
@@ -301,7 +301,7 @@ impl Way {
     }
 }
 
-/// Whether one commit follows from another, by asking git.
+/// Whether one commit is an ancestor of another, according to git.
 pub fn follows(git: &Git<'_>, base: Option<&str>, commit: &str) -> bool {
     base.is_none_or(|base| git.end(&["merge-base", "--is-ancestor", base, commit]).is_ok_and(|output| output.code == 0))
 }

@@ -1,4 +1,4 @@
-//! [`Local`]: what the repository on the target has.
+//! [`Local`]: the state of the repository on the target.
 
 use std::collections::BTreeSet;
 
@@ -14,25 +14,26 @@ pub struct Local {
     pub branches: Vec<String>,
     pub tags: BTreeSet<String>,
     pub rev: Option<String>,
-    /// `HEAD` if none is checked out.
+    /// `HEAD` if no branch is checked out.
     pub branch: Option<String>,
-    /// What a merge or reset would start from: that of the requested branch, if it is another one and there.
+    /// The commit from which a merge or reset would start: that of the requested branch if it is another one and
+    /// exists.
     pub base: Option<String>,
-    /// What the branch follows; none if it follows nothing.
+    /// The upstream of the branch, if it has one.
     pub upstream: Option<String>,
-    /// The address of the remote repository of that name.
+    /// The URL of the remote repository with that name.
     pub url: Option<String>,
-    /// There are changes that are in no commit.
+    /// There are uncommitted changes.
     pub dirty: bool,
-    /// The wanted commit, in full, if it is here already.
+    /// The full id of the requested commit, if it is here already.
     pub commit: Option<String>,
-    /// It is here, and so is the name that it has on the remote side.
+    /// The commit is here, and so is its remote name.
     pub has: bool,
-    /// The commit of the local tag of the wanted name.
+    /// The commit of the local tag with the requested name.
     pub tag_commit: Option<String>,
-    /// Whether the wanted commit follows from the base; unknown if it is not here.
+    /// Whether the requested commit is a descendant of the base; unknown if it is not here.
     pub follows: Option<bool>,
-    /// All refs of the remote repository are mirrored, HEAD's branch among them.
+    /// All refs of the remote repository are mirrored, including HEAD's branch.
     pub mirror: bool,
 }
 
@@ -75,7 +76,7 @@ impl Local {
             let words = ["rev-parse", "--abbrev-ref", &format!("{branch}@{{upstream}}")];
             git.output(&words).ok().filter(|name| !name.is_empty())
         });
-        // It ends with 1 if there are differences, with more if it can't tell.
+        // The exit code is 1 if there are differences, and higher on an error.
         let dirty = !bare && git.end(&["diff", "--quiet", "HEAD"]).is_ok_and(|output| output.code == 1);
         let mut local = Local {
             branches,

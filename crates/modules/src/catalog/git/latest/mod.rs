@@ -1,4 +1,4 @@
-//! `git.latest`: a repository on the target that is up to date with the remote one.
+//! `git.latest`: a repository on the target that matches the remote one.
 
 mod clone;
 mod dry;
@@ -97,7 +97,7 @@ pub struct Latest {
     output_encoding: Option<String>,
 }
 
-/// What `force_reset` says.
+/// The value of `force_reset`.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Reset {
     Never,
@@ -105,11 +105,11 @@ enum Reset {
     RemoteChanges,
 }
 
-/// What was found, with what is needed to act on it.
+/// The state of both repositories, with the data to act on it.
 #[derive(Serialize, Deserialize)]
 pub struct CheckoutPlan {
     target: String,
-    /// The address without a password.
+    /// The URL without a password.
     url: String,
     access: RemoteAccess,
     wanted: RemoteState,
@@ -122,7 +122,7 @@ pub struct CheckoutPlan {
 #[derive(Serialize, Deserialize)]
 enum Here {
     Repository(Box<Local>),
-    /// Nothing, or an empty directory; `true`: one that must be emptied.
+    /// The directory is missing or empty, or (`true`) must be emptied.
     Nothing(bool),
 }
 
@@ -238,7 +238,7 @@ impl Latest {
         Ok(Ok(CheckoutPlan { target, url, access, wanted, reset, branch, bare, here }))
     }
 
-    /// The pairs of names that a fetch goes by.
+    /// The refspecs of a fetch.
     fn refspecs(&self) -> Vec<String> {
         let (branch, tag, remote) = (&self.refspec_branch, &self.refspec_tag, &self.remote);
         match self.fetch_tags.0 {
@@ -261,7 +261,7 @@ impl Latest {
     }
 }
 
-/// What has been done so far.
+/// The work done so far.
 #[derive(Default)]
 struct UpdateProgress {
     changes: Map,
@@ -300,7 +300,7 @@ fn short(commit: Option<&str>) -> &str {
     commit.map_or("None", |commit| commit.get(..7).unwrap_or(commit))
 }
 
-/// What a state touches that keeps a repository: the directory, and a repository of this machine that it is from.
+/// What a state that keeps a repository touches: the directory, and a source repository on this machine.
 pub fn touches(target: Option<&str>, url: &str, user: Option<&str>, identity: &Value) -> Touches {
     let Some(target) = target else { return Touches::everything() };
     let mut touches = Touches::nothing().writes(Thing::Path(target.to_owned())).reads(Thing::Network);
@@ -311,7 +311,7 @@ pub fn touches(target: Option<&str>, url: &str, user: Option<&str>, identity: &V
     for path in identities.iter().map(String::as_str).chain([url]).filter(|path| path.starts_with('/')) {
         touches = touches.reads(Thing::Path(path.to_owned()));
     }
-    // git itself, and the settings and known hosts of whoever runs it.
+    // The configuration and known hosts of git's user.
     for path in ["/etc/gitconfig", "/etc/ssh", "/root/.gitconfig", "/root/.config/git", "/root/.ssh"] {
         touches = touches.reads(Thing::Path(path.into()));
     }

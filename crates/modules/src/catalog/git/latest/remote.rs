@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::BTreeSet;
 
-/// What the remote repository has, and what of it is wanted.
+/// The commits of the remote repository, and the requested one among them.
 #[derive(Serialize, Deserialize)]
 pub struct RemoteState {
     pub refs: Vec<(String, String)>,
-    /// Where its HEAD is.
+    /// The commit of its HEAD.
     pub head: Option<String>,
     pub default_branch: Option<String>,
-    /// The commit, perhaps in short; none of an empty repository.
+    /// The requested commit, perhaps abbreviated; `None` for an empty repository.
     pub rev: Option<String>,
     pub kind: Option<RevisionKind>,
     pub upstream: Upstream,
-    /// For comments: `origin/main (1a2b3c4)`.
+    /// The commit in comments: `origin/main (1a2b3c4)`.
     pub place: String,
 }
 
@@ -23,11 +23,11 @@ pub struct RemoteState {
 pub enum RevisionKind {
     Branch,
     Tag,
-    /// A commit, perhaps in short.
+    /// A commit id, perhaps abbreviated.
     Commit,
 }
 
-/// Which branch of the remote repository the local one shall follow.
+/// The requested upstream of the local branch.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Upstream {
     AsItIs,
@@ -70,12 +70,12 @@ impl RemoteState {
         RemoteState { head, default_branch, rev: found, kind, upstream, place, refs }
     }
 
-    /// Whether it has a name there: a branch or a tag.
+    /// Whether the requested revision is a branch or a tag.
     pub fn is_named(&self) -> bool {
         matches!(self.kind, Some(RevisionKind::Branch | RevisionKind::Tag))
     }
 
-    /// Whether a commit is the wanted one.
+    /// Whether a commit is the requested one.
     pub fn is(&self, commit: Option<&str>) -> bool {
         match (commit, &self.rev) {
             (None, None) => true,

@@ -115,7 +115,7 @@ impl Latest {
                 progress.changes.insert("new", format!("{url} => {remote}"));
             }
             Some(known) => {
-                // Salt removes it and adds it anew, which forgets what follows it.
+                // Salt removes the remote and adds it again, which drops the upstreams of branches.
                 git.output(&["remote", "set-url", "--", remote, url])?;
                 progress.say(format!("Remote '{remote}' changed from {} to {url}", redacted(known)));
             }
@@ -186,7 +186,7 @@ impl Latest {
         Ok(())
     }
 
-    /// What a new branch begins with.
+    /// The revision at which a new branch starts.
     pub(super) fn start(&self, plan: &CheckoutPlan) -> String {
         match (&plan.wanted.upstream, &plan.wanted.rev) {
             (Upstream::Branch(branch), _) => branch.clone(),
@@ -196,7 +196,7 @@ impl Latest {
     }
 
     fn upstream_words(&self, plan: &CheckoutPlan, local: &Local) -> Option<(Vec<String>, String)> {
-        // A new branch follows what it is made from.
+        // A new branch gets its starting point as upstream.
         let is_new = plan.branch.as_ref().is_some_and(|branch| !local.branches.contains(branch));
         upstream(local.upstream.as_deref(), &plan.wanted.upstream, is_new)
     }
@@ -230,7 +230,7 @@ impl Latest {
     }
 }
 
-/// The words that make the branch follow what it shall follow, and Salt's for it.
+/// The git arguments that set the upstream of the branch, and Salt's comment about it.
 pub fn upstream(known: Option<&str>, desired: &Upstream, is_new: bool) -> Option<(Vec<String>, String)> {
     let set = |request: &String, verb: &str| {
         let words = ["branch".to_owned(), format!("--set-upstream-to={request}")].to_vec();

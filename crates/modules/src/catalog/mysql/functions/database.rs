@@ -275,7 +275,7 @@ fn tables(machine: &dyn System, server: &MysqlServer, database: &str) -> Result<
     Ok(rows.iter().filter_map(|row| row.values().next()).map(ToString::to_string).collect())
 }
 
-/// What the server says of each table.
+/// The server's message about each table.
 fn maintain(
     machine: &dyn System,
     server: &MysqlServer,

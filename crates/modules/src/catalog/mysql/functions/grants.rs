@@ -187,7 +187,7 @@ impl Function for UserGrants {
     fn call(self, machine: &dyn System) -> Result<Value> {
         let server = self.connection.strict(machine)?;
         let Some(lines) = lines(machine, &server, &self.user, &self.host)? else { return Ok(false.into()) };
-        // Hashes of passwords are nobody's business.
+        // Password hashes are not shown.
         let shown = |line: &String| {
             let (head, _) = line.split_once(" IDENTIFIED ").unwrap_or((line, ""));
             match line.contains("WITH GRANT OPTION") && !head.contains("WITH GRANT OPTION") {

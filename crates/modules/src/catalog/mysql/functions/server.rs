@@ -147,7 +147,7 @@ impl Function for PluginsList {
             "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM information_schema.ALL_PLUGINS",
             &[],
         );
-        // MySQL has only the table of those that are loaded.
+        // MySQL only has the table of loaded plugins.
         let rows = rows.or_else(|_| {
             server.tell(
                 machine,
@@ -287,7 +287,7 @@ impl Function for Version {
     }
 }
 
-/// The state of a plugin, if the server has it.
+/// The status of a plugin, if the server has it.
 fn plugin(machine: &dyn Probe, server: &MysqlServer, name: &str) -> Result<Option<String>> {
     let name = quote::literal(name);
     let rows = server.ask(

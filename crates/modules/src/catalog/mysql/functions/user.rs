@@ -1,4 +1,4 @@
-//! Users, and how they log in.
+//! Users, and their authentication.
 
 use rocksalt_core::Map;
 use rocksalt_macros::function;
@@ -256,7 +256,7 @@ impl Function for VerifyLogin {
     }
 }
 
-/// How the user logs in; without a password only if that is requested.
+/// The authentication of the user; without a password only if that is requested.
 fn login<'a>(
     password: &'a Option<String>,
     hash: &'a Option<String>,

@@ -106,8 +106,8 @@ impl Present {
         .decide(would)
     }
 
-    /// What the names mean to the server: `utf8` is `utf8mb3` to newer ones, and each character set has a
-    /// collation that is taken if none is named.
+    /// The names as the server resolves them: newer servers read `utf8` as `utf8mb3`, and each character set has a
+    /// default collation.
     fn resolve(&self, machine: &dyn Probe, server: &MysqlServer) -> Result<DatabaseSpec> {
         let mut wanted = DatabaseSpec::default();
         if let Some(charset) = &self.character_set {
@@ -154,7 +154,7 @@ struct DatabaseSpec {
     collation: Option<String>,
 }
 
-/// Character set and collation of a database, if it is there.
+/// Character set and collation of a database, if it exists.
 pub fn find(machine: &dyn Probe, server: &MysqlServer, name: &str) -> Result<Option<(String, String)>> {
     let rows = server.ask(
         machine,
@@ -167,7 +167,7 @@ pub fn find(machine: &dyn Probe, server: &MysqlServer, name: &str) -> Result<Opt
     Ok(rows.first().map(|row| (text(row, "charset").to_owned(), text(row, "collation").to_owned())))
 }
 
-/// The name of a character set or collation, which stands in SQL as it is.
+/// Checks the name of a character set or collation, which is used in SQL unquoted.
 pub fn sound(name: &str) -> Result<()> {
     match !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
         true => Ok(()),
@@ -175,7 +175,7 @@ pub fn sound(name: &str) -> Result<()> {
     }
 }
 
-/// What a server can't be without.
+/// Databases that the server needs.
 pub const OWN: &[&str] = &["mysql", "information_schema", "performance_schema", "sys"];
 
 /// Makes sure that a database is not there, with all that is in it.

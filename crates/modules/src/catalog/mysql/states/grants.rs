@@ -98,13 +98,13 @@ impl Present {
     }
 }
 
-/// The statements that take privileges, and the right to pass them on: `ALL` can't stand beside it.
+/// The statements that revoke privileges, and the grant option separately: `ALL` can't be combined with it.
 pub fn revokes(privileges: &str, pass_on: bool, object: &str, account: &str) -> Vec<String> {
     let taken = [privileges, if pass_on { "GRANT OPTION" } else { "" }].into_iter().filter(|taken| !taken.is_empty());
     taken.map(|taken| format!("REVOKE {taken} ON {object} FROM {account}")).collect()
 }
 
-/// What a user has been granted; `None` if there is no such user.
+/// The grants of a user; `None` if the user doesn't exist.
 pub fn list(
     machine: &dyn Probe,
     server: &MysqlServer,
@@ -115,7 +115,7 @@ pub fn list(
     Ok(lines.map(|lines| lines.iter().filter_map(|line| Grant::parse(line)).collect()))
 }
 
-/// As the server prints it.
+/// The grants as the server prints them.
 pub fn lines(
     machine: &dyn Probe,
     server: &MysqlServer,

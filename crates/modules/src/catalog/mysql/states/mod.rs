@@ -20,7 +20,7 @@ pub const GRANTS_STATES: &[StateEntry] = &[state::<grants::Absent>(), state::<gr
 pub const QUERY_STATES: &[StateEntry] = &[state::<query::Run>(), state::<query::RunFile>()];
 pub const USER_STATES: &[StateEntry] = &[state::<user::Absent>(), state::<user::Present>()];
 
-/// A state's decision, with what is odd about its arguments.
+/// A state's decision, with warnings about its arguments.
 fn decided(server: &MysqlServer, decision: Decision<SqlPlan>, secrets: &[&str]) -> Result<Decision> {
     let warned = |mut verdict: Verdict| {
         verdict.warnings.extend(server.strange.iter().cloned());

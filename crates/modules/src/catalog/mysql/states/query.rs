@@ -1,4 +1,4 @@
-//! `mysql_query`: statements that are run each time.
+//! `mysql_query`: statements that run in each run.
 
 use std::path::Path;
 
@@ -157,7 +157,7 @@ impl RunFile {
     }
 }
 
-/// Where the result goes.
+/// The destination of the result.
 #[derive(Serialize, Deserialize)]
 enum ResultPlace {
     Comment,
@@ -166,7 +166,7 @@ enum ResultPlace {
         key: Option<String>,
     },
     File(String),
-    /// `output: grain` without a grain.
+    /// `output: grain` without the name of a grain.
     Nowhere,
 }
 
@@ -180,7 +180,7 @@ impl ResultPlace {
         }
     }
 
-    /// What it is called in comments, with and without what kind it is.
+    /// The destination's name in comments, with and without its kind.
     fn told(&self) -> Option<(String, String)> {
         match self {
             ResultPlace::Grain { name, key: None } => Some(("grain: ".into(), name.clone())),
@@ -219,9 +219,9 @@ pub struct QueryPlan {
     place: ResultPlace,
 }
 
-/// What both states are asked.
+/// The arguments that both states share.
 struct Asked<'a> {
-    /// What the comment calls a database that is missing.
+    /// The comment's word for a missing database.
     missing: &'a str,
     database: &'a str,
     check: bool,
@@ -309,7 +309,7 @@ impl QueryPlan {
     }
 }
 
-/// The rows by the names of their columns.
+/// The rows as maps by column.
 fn named(reply: &MysqlReply, mut answer: Map) -> Map {
     if answer.contains_key("results") {
         let rows = reply.sets.iter().flatten().map(|row| Value::Map(row.clone())).collect();
@@ -318,7 +318,7 @@ fn named(reply: &MysqlReply, mut answer: Map) -> Map {
     answer
 }
 
-/// `column:value`, a line each.
+/// Formats `column:value`, one per line.
 fn lines(answer: &Map) -> String {
     let line = |(key, value): (&Value, &Value)| format!("{key}:{value}\n");
     match answer.get("results").and_then(Value::as_list) {

@@ -1,4 +1,4 @@
-//! `mysql_user`: accounts, and how they log in.
+//! `mysql_user`: accounts, and their authentication.
 
 use rocksalt_macros::state;
 
@@ -71,7 +71,7 @@ impl Present {
         }
         let server = self.connection.server(machine)?;
         let (server, version) = match (ServerVersion::ask(machine, &server), &login) {
-            // An earlier run, or an earlier step, may have given this very user the password that it shall have.
+            // An earlier run or step may have set this password for the user that we log in as.
             (Err(failure), AccountLogin::Password(password)) if failure.is_denied() => {
                 let server = server.with_password(password);
                 let version = ServerVersion::ask(machine, &server)?;

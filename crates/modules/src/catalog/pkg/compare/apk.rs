@@ -1,4 +1,4 @@
-//! Versions as `apk version -t` has them: `1.2.3a_rc1_p2~hash-r4`.
+//! Compares versions as `apk version -t` does: `1.2.3a_rc1_p2~hash-r4`.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ pub fn compare(one: &str, other: &str) -> Ordering {
 struct ApkVersion<'a> {
     numbers: Vec<&'a str>,
     letter: Option<char>,
-    /// How each ranks, and its number.
+    /// The rank and the number of each suffix.
     suffixes: Vec<(i8, u64)>,
     revision: u64,
 }
@@ -25,7 +25,7 @@ impl ApkVersion<'_> {
             Some((text, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => (text, digits),
             _ => (text, "0"),
         };
-        // What stands behind a tilde says where it was built from, not how new it is.
+        // The text after a tilde is a commit, which doesn't affect the order.
         let text = text.split_once('~').map_or(text, |(text, _)| text);
         let mut parts = text.split('_');
         let plain = parts.next().unwrap_or_default();
@@ -56,7 +56,7 @@ fn suffix(text: &str) -> (i8, u64) {
     (rank, text[name.len()..].parse().unwrap_or_default())
 }
 
-/// The first as numbers; further ones that begin with a nought as if they stood behind a decimal point.
+/// Compares the first part as numbers; further parts that begin with a zero compare as decimal fractions.
 fn numbers(one: &[&str], other: &[&str]) -> Ordering {
     for (index, (a, b)) in one.iter().zip(other).enumerate() {
         let fraction = index > 0 && (a.starts_with('0') || b.starts_with('0'));

@@ -1,4 +1,4 @@
-//! Versions as `dpkg --compare-versions` has them: `epoch:upstream-revision`.
+//! Compares versions as `dpkg --compare-versions` does: `epoch:upstream-revision`.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ fn split_last(version: &str) -> (&str, &str) {
     version.rsplit_once('-').unwrap_or((version, ""))
 }
 
-/// Letters and digits in turn; a tilde comes before everything, even the end.
+/// Compares runs of letters and digits in turn; a tilde sorts before everything, even the end.
 fn parts(mut one: &str, mut other: &str) -> Ordering {
     let weight = |letter: Option<char>| match letter {
         None => 0,
@@ -60,7 +60,7 @@ mod tests {
     use super::super::check;
     use super::*;
 
-    /// As `dpkg --compare-versions` has them.
+    /// The results of `dpkg --compare-versions`.
     #[test]
     fn versions_are_compared_as_dpkg_does() {
         let cases = [

@@ -10,7 +10,7 @@ pub use dpkg::compare as dpkg;
 pub use pacman::compare as pacman;
 pub use rpm::compare as rpm;
 
-/// Runs `cases` both ways round.
+/// Runs `cases` in both directions.
 #[cfg(test)]
 fn check(compare: fn(&str, &str) -> std::cmp::Ordering, cases: &[(&str, &str, std::cmp::Ordering)]) {
     for (one, other, expected) in cases {

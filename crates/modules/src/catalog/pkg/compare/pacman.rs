@@ -1,4 +1,4 @@
-//! Versions as `vercmp` has them: `epoch:version-release`.
+//! Compares versions as `vercmp` does: `epoch:version-release`.
 
 use std::cmp::Ordering;
 
@@ -10,13 +10,13 @@ pub fn compare(one: &str, other: &str) -> Ordering {
         other_rest.rsplit_once('-').map_or((other_rest, None), |(version, release)| (version, Some(release)));
     parts(epoch, other_epoch).then_with(|| parts(version, other_version)).then_with(|| match (release, other_release) {
         (Some(release), Some(other)) => parts(release, other),
-        // Who names no release means all of them.
+        // A version without a release matches all releases.
         _ => Ordering::Equal,
     })
 }
 
-/// Runs of letters or digits. Letters at the end make it older (`1.0rc` before `1.0`), unless a
-/// separator stands before them.
+/// Compares runs of letters or digits. Letters at the end make a version older (`1.0rc` before `1.0`), unless a
+/// separator precedes them.
 fn parts(mut one: &str, mut other: &str) -> Ordering {
     let plain = |letter: char| letter.is_ascii_alphanumeric();
     let separators = |text: &str| text.find(plain).unwrap_or(text.len());

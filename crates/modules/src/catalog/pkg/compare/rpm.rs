@@ -1,4 +1,4 @@
-//! Versions as rpm has them: `epoch:version-release`, with `~` before and `^` behind the end.
+//! Compares versions as rpm does: `epoch:version-release`, with `~` before and `^` after the end.
 
 use std::cmp::Ordering;
 
@@ -8,14 +8,14 @@ pub fn compare(one: &str, other: &str) -> Ordering {
     let (version, release) = rest.split_once('-').unwrap_or((rest, ""));
     let (other_version, other_release) = other_rest.split_once('-').unwrap_or((other_rest, ""));
     let releases = || match release.is_empty() || other_release.is_empty() {
-        // Who names no release means all of them.
+        // A version without a release matches all releases.
         true => Ordering::Equal,
         false => parts(release, other_release),
     };
     parts(epoch, other_epoch).then_with(|| parts(version, other_version)).then_with(releases)
 }
 
-/// Runs of letters or digits; a tilde comes before the end, a caret behind it.
+/// Compares runs of letters or digits; a tilde sorts before the end, a caret after it.
 fn parts(mut one: &str, mut other: &str) -> Ordering {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '~' || letter == '^';
     loop {
@@ -70,7 +70,7 @@ mod tests {
     use super::super::check;
     use super::*;
 
-    /// As `rpmvercmp` has them.
+    /// The results of `rpmvercmp`.
     #[test]
     fn versions_are_compared_as_rpm_does() {
         let cases = [

@@ -1,4 +1,4 @@
-//! What changes packages, called by hand.
+//! Functions that change packages.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;
@@ -92,7 +92,7 @@ impl Function for Install {
     }
 }
 
-/// An error with what was changed in spite of it.
+/// An error that includes the changes made nevertheless.
 fn ended(doing: &str, errors: &[String], changes: Map) -> Result<Map> {
     if errors.is_empty() {
         return Ok(changes);

@@ -1,4 +1,4 @@
-//! What is known of single packages.
+//! Functions that describe single packages.
 
 use std::path::Path;
 

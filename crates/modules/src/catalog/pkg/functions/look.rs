@@ -1,4 +1,4 @@
-//! What templates ask about packages.
+//! Functions that query packages, mostly for templates.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ fn shown(versions: Vec<String>, as_list: bool) -> Value {
     }
 }
 
-/// One answer stands for itself.
+/// A single value replaces the map.
 pub fn only_or_all(found: Map) -> Value {
     match found.len() {
         1 => found.into_iter().next().map(|(_, value)| value).unwrap_or_default(),

@@ -51,7 +51,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     if transaction.verb == PackageOperation::Install
         && transaction.targets.iter().all(|target| target.version.is_none())
     {
-        // What is there already may be meant to become newer.
+        // Installed packages may be requested in a newer version.
         words.insert(2, "--upgrade".into());
     }
     Ok(words)
@@ -143,7 +143,7 @@ impl PackageProvider for Apk {
 
     fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         let mut argv = words(transaction)?;
-        // It waits so long for others who hold its lock.
+        // Waits this long for other holders of its lock.
         argv.splice(1..1, ["--wait".to_owned(), "300".into()]);
         let mut work_command = command(argv);
         work_command.merge_stderr = true;
@@ -174,7 +174,7 @@ impl PackageProvider for Apk {
         }
     }
 
-    /// Those of its world that are asked for at one version.
+    /// The packages of `world` with a fixed version.
     fn holds(&self, machine: &dyn Probe) -> Result<BTreeMap<String, Option<String>>> {
         let content = machine.read(Path::new(WORLD)).unwrap_or_default();
         let text = String::from_utf8_lossy(&content).into_owned();
@@ -256,7 +256,7 @@ fn split_version(whole: &str) -> Option<(&str, &str)> {
     Some((name, &whole[name.len() + 1..]))
 }
 
-/// `apk policy`: a name with a colon, then versions further in, each with where it is from still further in.
+/// Parses `apk policy`: a name with a colon, then indented versions, each with its further indented sources.
 fn policy(text: &str) -> PackageVersions {
     let mut found = PackageVersions::new();
     let mut versions: Option<&mut Vec<String>> = None;
@@ -271,7 +271,7 @@ fn policy(text: &str) -> PackageVersions {
             }
             1..=3 => version = Some(trimmed.trim_end_matches(':').to_owned()),
             _ => {
-                // What is only installed can't be had again.
+                // A version that is only installed is not available.
                 if trimmed != "lib/apk/db/installed"
                     && let (Some(versions), Some(version)) = (versions.as_mut(), version.take())
                 {

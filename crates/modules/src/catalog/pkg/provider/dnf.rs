@@ -1,4 +1,4 @@
-//! dnf, and yum where there is no dnf.
+//! dnf, or yum if there is no dnf.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ fn program(machine: &dyn Probe) -> &'static str {
     if has(machine, "dnf") || !has(machine, "yum") { "dnf" } else { "yum" }
 }
 
-/// Which repositories and settings; never a question.
+/// The options for repositories and settings; never prompts.
 fn prefix(machine: &dyn Probe, options: &Options) -> Vec<String> {
     let mut words = vec![program(machine).to_owned(), "--quiet".into(), "--assumeyes".into()];
     if let Some(repository) = &options.fromrepo {
@@ -61,7 +61,7 @@ fn words(machine: &dyn Probe, transaction: &PackageTransaction) -> Result<Vec<St
 }
 
 impl Dnf {
-    /// `repoquery`, of lists that are there: names and versions.
+    /// Queries existing lists with `repoquery`: names and versions.
     fn ask(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
         let mut found = PackageVersions::new();
         if names.is_empty() {
@@ -97,7 +97,7 @@ impl Dnf {
         let mut transaction = command(argv);
         transaction.merge_stderr = true;
         transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
-        // It waits by itself for others who hold its locks.
+        // dnf waits for other holders of its locks by itself.
         let output = machine.run(&transaction)?;
         let errors = if output.success() { Vec::new() } else { vec![failure(&transaction, &output)] };
         Ok(TransactionReport { errors, ..TransactionReport::default() })
@@ -166,7 +166,7 @@ impl PackageProvider for Dnf {
         let look = command(argv);
         let output = machine.query(&look)?;
         let text = output.text();
-        // It fails because nobody agrees; whether it could be done is in what it says.
+        // The exit code is an error because the prompt is declined; the output shows whether it is possible.
         Ok(Some(match output.success() || text.contains("Transaction Summary") {
             true => Ok(table(&text)),
             false => Err(failure(&look, &output)),
@@ -249,7 +249,7 @@ impl PackageProvider for Dnf {
     }
 }
 
-/// `rs-tool-0:1.5-1.*`: the name, and the version it is held at.
+/// Parses `rs-tool-0:1.5-1.*`: the name, and the held version.
 fn lock(line: &str) -> Option<(String, Option<String>)> {
     let line = line.trim();
     let body = line.rsplit_once('.').map(|(body, _)| body)?;
@@ -259,7 +259,7 @@ fn lock(line: &str) -> Option<(String, Option<String>)> {
     Some((name.to_owned(), Some(rpm::with_epoch(epoch, &format!("{version}-{release}")))))
 }
 
-/// The table of what would be done. A long name stands in a line of its own.
+/// Parses the table of predicted changes. A long name has its own line.
 fn table(text: &str) -> Vec<Foreseen> {
     let mut found: Vec<Foreseen> = Vec::new();
     let mut removes = None;
@@ -281,7 +281,7 @@ fn table(text: &str) -> Vec<Foreseen> {
         if !line.starts_with(' ') {
             continue;
         }
-        // What another replaces is told below it.
+        // A replaced package is listed below its replacement.
         if let Some(old) = line.trim().strip_prefix("replacing ") {
             let name =
                 old.split_whitespace().next().and_then(|word| word.rsplit_once('.')).map_or("", |(name, _)| name);

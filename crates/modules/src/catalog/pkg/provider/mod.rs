@@ -24,32 +24,32 @@ pub use transaction::{
 use crate::machine::{Command, Output, Probe, System};
 use crate::{Error, Result};
 
-/// A package manager: what it knows (by [`Probe`]) and what it does (by [`System`]).
+/// A package manager: queries use a [`Probe`], changes a [`System`].
 pub trait PackageProvider: Sync {
-    /// Its name, as people know it.
+    /// The name that people use.
     fn name(&self) -> &'static str;
 
-    /// The values of the grain `os_family` that it is for.
+    /// The values of the grain `os_family` for which it is used.
     fn families(&self) -> &'static [&'static str];
 
-    /// The program without which it can do nothing.
+    /// The program that it requires.
     fn program(&self) -> &'static str;
 
     /// Which of two versions is newer.
     fn compare(&self, one: &str, other: &str) -> Ordering;
 
-    /// A name as the lists have it: without an architecture that goes without saying.
+    /// A name in the form of the lists: without the default architecture.
     fn normal(&self, _: &dyn Probe, name: &str) -> String {
         name.to_owned()
     }
 
-    /// What is installed, and what is left of what was.
+    /// The installed packages, and the removed ones that left configuration.
     fn packages(&self, machine: &dyn Probe) -> Result<Arc<Packages>>;
 
-    /// The newest version of each that could be installed; those that nobody offers are left out.
+    /// The newest available version of each package; packages without one are left out.
     fn candidates(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<BTreeMap<String, String>>;
 
-    /// All versions of each that could be installed, the newest first.
+    /// All available versions of each package, the newest first.
     fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions>;
 
     /// The packages that an upgrade would change, with their new versions.
@@ -60,18 +60,18 @@ pub trait PackageProvider: Sync {
         everything: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>>;
 
-    /// What of the installed packages a piece of work would change; the manager's words if it can't be
-    /// done; `None` if the manager can't say without doing it.
+    /// The predicted changes of an operation; the manager's message if it is impossible, `None` if the manager can't
+    /// predict it.
     fn foresee(
         &self,
         machine: &dyn Probe,
         transaction: &PackageTransaction,
     ) -> Result<Option<std::result::Result<Vec<Foreseen>, String>>>;
 
-    /// Does it. That the manager failed is in the report; an error means that it could not even be asked.
+    /// Carries out a transaction. Failures of the manager are in the report; an error means that it could not be run.
     fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport>;
 
-    /// Fetches the lists of what there is: for each the answer that Salt gives.
+    /// Fetches the package lists. Returns Salt's result for each.
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>>;
 
     /// When the lists were last fetched, in seconds since 1970.
@@ -79,21 +79,21 @@ pub trait PackageProvider: Sync {
         None
     }
 
-    /// Name, version and architecture of a package file.
+    /// Name, version and architecture in a package file.
     fn inspect(&self, machine: &dyn Probe, archive: &PackageArchive) -> Result<Package>;
 
-    /// The packages that stay as they are, each with the version that it is held at if that is known.
+    /// The held packages, each with the version at which it is held, if known.
     fn holds(&self, machine: &dyn Probe) -> Result<BTreeMap<String, Option<String>>>;
 
-    /// Holds packages, or lets them go.
+    /// Holds or releases packages.
     fn set_hold(&self, machine: &dyn System, packages: &[(String, Option<String>)], hold: bool) -> Result<()>;
 
-    /// What Salt says of a package that is held no more.
+    /// Salt's word for a released package.
     fn released(&self) -> &'static str {
         "is no longer being held."
     }
 
-    /// How a hold looks in changes: what was, what is.
+    /// A hold in the form of changes: old and new value.
     fn hold_change(&self, hold: bool) -> (Value, Value) {
         match hold {
             true => ("".into(), "hold".into()),
@@ -101,38 +101,38 @@ pub trait PackageProvider: Sync {
         }
     }
 
-    /// Whether an installation changes held packages that it names, asked to or not (`update_holds`).
+    /// Whether an installation changes held packages that it names, even without `update_holds`.
     fn breaks_holds(&self) -> bool {
         false
     }
 
-    /// Whether installing a package that is there makes it newer, with no version named.
+    /// Whether installing an installed package without a version upgrades it.
     fn install_upgrades(&self) -> bool {
         true
     }
 
-    /// Whether removing leaves configuration behind, so that purging is another thing.
+    /// Whether removing leaves configuration, so that purging differs.
     fn keeps_configuration(&self) -> bool {
         false
     }
 
-    /// Whether a hold is of a version.
+    /// Whether a hold applies to a version.
     fn holds_versions(&self) -> bool {
         false
     }
 
-    /// How the names of its package files end.
+    /// The extension of its package files.
     fn ending(&self) -> &'static str {
         "rpm"
     }
 
-    /// The package that a path is of; empty if none.
+    /// The package that owns a path; empty if there is none.
     fn owner(&self, machine: &dyn Probe, path: &Path) -> Result<String>;
 
     /// The files of installed packages, by package.
     fn files(&self, machine: &dyn Probe, names: &[String]) -> Result<BTreeMap<String, Vec<String>>>;
 
-    /// What is known of installed packages, as Salt gives it.
+    /// Details of installed packages in Salt's form.
     fn info(&self, machine: &dyn Probe, names: &[String]) -> Result<Map>;
 
     /// The packages of a group, if the manager has groups.
@@ -146,34 +146,34 @@ const PROVIDERS: &[&dyn PackageProvider] = &[&apk::Apk, &apt::Apt, &dnf::Dnf, &p
 
 pub type PackageVersions = BTreeMap<String, Vec<String>>;
 
-/// What is on a machine; a package may be there in several versions, the oldest first.
+/// The packages on a machine. A package may be installed in several versions, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Packages {
     pub installed: PackageVersions,
-    /// Not there any more, but their configuration is.
+    /// Removed packages with remaining configuration.
     pub removed: PackageVersions,
-    /// There, and marked to be purged.
+    /// Installed packages that are marked to be purged.
     pub purge_desired: PackageVersions,
 }
 
 impl Packages {
-    /// The versions of one, under its name or its normal name.
+    /// The versions of a package, by its name or normal name.
     pub fn of(&self, machine: &dyn Probe, provider: &dyn PackageProvider, name: &str) -> &[String] {
         let found = self.installed.get(name).or_else(|| self.installed.get(&provider.normal(machine, name)));
         found.map_or(&[], Vec::as_slice)
     }
 }
 
-/// One package of what an operation would change.
+/// A package in a predicted change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreseen {
     pub name: String,
     pub new: Option<String>,
-    /// Nothing at all would be left of it.
+    /// Nothing of it would remain.
     pub purged: bool,
 }
 
-/// The packages of a group, by how much they belong to it.
+/// The packages of a group, by their type of membership.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageGroup {
     pub id: String,
@@ -185,7 +185,7 @@ pub struct PackageGroup {
     pub conditional: Vec<String>,
 }
 
-/// The one for this machine: by its family of systems, and of those the one whose program is there.
+/// The manager of this machine: by `os_family`, and of several the one whose program exists.
 pub fn provider(machine: &dyn Probe) -> Result<&'static dyn PackageProvider> {
     let grains = machine.grains();
     let family = grains.get("os_family").and_then(Value::as_str).unwrap_or_default();
@@ -222,7 +222,7 @@ pub fn has(machine: &dyn Probe, program: &str) -> bool {
     )
 }
 
-/// A command with nothing in its environment that changes how the program speaks.
+/// A command without variables that would change the program's output.
 pub fn command<I, S>(argv: I) -> Command
 where
     I: IntoIterator<Item = S>,
@@ -234,7 +234,7 @@ where
     command
 }
 
-/// What a program prints; an error if it fails.
+/// The output of a program; an error if it fails.
 pub fn output(machine: &dyn Probe, argv: &[&str]) -> Result<String> {
     let command = command(argv.iter().copied());
     let output = machine.query(&command)?;
@@ -244,7 +244,7 @@ pub fn output(machine: &dyn Probe, argv: &[&str]) -> Result<String> {
     }
 }
 
-/// What was run, how it ended, and all that it said.
+/// The command, how it ended, and its whole output.
 pub fn failure(command: &Command, output: &Output) -> String {
     let line = crate::text::words::join(&command.argv);
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim_end().to_owned());
@@ -255,7 +255,7 @@ pub fn failure(command: &Command, output: &Output) -> String {
     }
 }
 
-/// A user's word that must not be taken for an option, nor for a pattern or an order.
+/// Checks that a name can't be taken for an option, a pattern or a command.
 pub fn sound(name: &str) -> Result<&str> {
     let fits = |letter: char| letter.is_alphanumeric() || "+-.:_~@()".contains(letter);
     let odd = name.is_empty() || name.starts_with(['-', '.']) || name.ends_with('-') || !name.chars().all(fits);

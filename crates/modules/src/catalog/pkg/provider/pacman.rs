@@ -28,7 +28,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
             PackageOperation::Install | PackageOperation::Reinstall => "-S",
             PackageOperation::Download => "-Sw",
             PackageOperation::Remove => "-R",
-            // With the copies of configuration that removing leaves.
+            // Also removes backup copies of configuration files.
             PackageOperation::Purge => "-Rn",
             PackageOperation::Upgrade | PackageOperation::DistUpgrade if transaction.targets.is_empty() => "-Su",
             PackageOperation::Upgrade | PackageOperation::DistUpgrade => "-S",
@@ -60,7 +60,7 @@ impl Pacman {
             if output.success() {
                 return Ok(TransactionReport::default());
             }
-            // Somebody else works, or was killed: the file alone does not tell.
+            // Another process is running, or was killed: the lock file doesn't show which.
             if output.text().contains("unable to lock database") && waited < 60.0 {
                 machine.sleep(1.0)?;
                 waited += 1.0;
@@ -79,7 +79,7 @@ impl Pacman {
         for name in names {
             words.push(sound(name)?.to_owned());
         }
-        // Those that nobody knows make it fail; the others are there nevertheless.
+        // Unknown names cause an error exit, but the others are still printed.
         let output = machine.query(&command(words))?;
         Ok(blocks(&output.text()))
     }
@@ -114,7 +114,7 @@ impl PackageProvider for Pacman {
     fn packages(&self, machine: &dyn Probe) -> Result<Arc<Packages>> {
         let look = command(["pacman", "-Q"]);
         let output = machine.query(&look)?;
-        // It fails if nothing at all is installed, and says nothing.
+        // It fails without output if no package is installed.
         if !output.success() && !output.stderr.is_empty() {
             return Err(Error::failed(failure(&look, &output)));
         }
@@ -132,7 +132,7 @@ impl PackageProvider for Pacman {
         Ok(all.into_iter().filter_map(|mut one| Some((one.remove("Name")?, one.remove("Version")?))).collect())
     }
 
-    /// A repository has one version of each.
+    /// A repository has only one version of each package.
     fn versions(&self, machine: &dyn Probe, names: &[String], options: &Options) -> Result<PackageVersions> {
         let all = self.candidates(machine, names, options)?;
         Ok(all.into_iter().map(|(name, version)| (name, vec![version])).collect())
@@ -144,7 +144,7 @@ impl PackageProvider for Pacman {
         _: &Options,
         _: bool,
     ) -> Result<std::result::Result<BTreeMap<String, String>, String>> {
-        // It fails if there are none.
+        // It exits with an error if there are none.
         let output = machine.query(&command(["pacman", "-Qu"]))?;
         let text = output.text();
         let row = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
@@ -187,7 +187,7 @@ impl PackageProvider for Pacman {
             false => BTreeMap::new(),
         };
         for target in transaction.targets.iter().filter(|target| target.file.is_none()) {
-            // It can't be asked for a version: whether it would be the right one is known before.
+            // pacman can't install a given version, so the available one is checked before.
             if let Some(version) = &target.version
                 && available.get(&target.name) != Some(version)
             {
@@ -217,7 +217,7 @@ impl PackageProvider for Pacman {
         }
     }
 
-    /// `IgnorePkg` of its configuration.
+    /// `IgnorePkg` in its configuration.
     fn holds(&self, machine: &dyn Probe) -> Result<BTreeMap<String, Option<String>>> {
         let path = Path::new(CONFIGURATION);
         let content = machine.read(path).map_err(|error| Error::io("read", path, &error))?;

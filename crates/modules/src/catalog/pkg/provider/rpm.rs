@@ -1,4 +1,4 @@
-//! What dnf and zypper share: rpm's own database.
+//! Shared code of dnf and zypper: rpm's database.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn packages(machine: &dyn Probe) -> Result<Arc<Packages>> {
     let own = own_architecture(machine);
     let mut packages = Packages::default();
     for (name, version, architecture) in text.lines().filter_map(row) {
-        // Keys are no packages; those of another architecture have it in their name.
+        // Keys aren't packages; names of another architecture contain the architecture.
         if name != "gpg-pubkey" {
             let foreign = !own.is_empty() && architecture != "noarch" && architecture != own;
             let name = if foreign { format!("{name}.{architecture}") } else { name };
@@ -32,7 +32,7 @@ pub fn packages(machine: &dyn Probe) -> Result<Arc<Packages>> {
 fn own_architecture(machine: &dyn Probe) -> String {
     let grains = machine.grains();
     let own = grains.get("osarch").and_then(Value::as_str).unwrap_or_default();
-    // What Debian calls so, where rpm is tried there.
+    // Debian's name of the architecture, for rpm on Debian.
     if own == "amd64" { "x86_64".into() } else { own.to_owned() }
 }
 
@@ -42,12 +42,12 @@ fn row(line: &str) -> Option<(String, String, String)> {
     Some((name.to_owned(), with_epoch(epoch, version), architecture.to_owned()))
 }
 
-/// An epoch of nought goes without saying.
+/// An epoch of zero is left out.
 pub fn with_epoch(epoch: &str, version: &str) -> String {
     if matches!(epoch, "0" | "" | "(none)") { version.to_owned() } else { format!("{epoch}:{version}") }
 }
 
-/// Without the machine's own architecture.
+/// The name without the machine's own architecture.
 pub fn normal(machine: &dyn Probe, name: &str) -> String {
     match name.rsplit_once('.') {
         Some((plain, "noarch")) => plain.to_owned(),

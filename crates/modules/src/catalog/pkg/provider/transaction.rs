@@ -1,4 +1,4 @@
-//! What a package manager is asked to do.
+//! [`PackageTransaction`]: an operation of a package manager.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ use rocksalt_core::{Map, Value};
 pub struct PackageTransaction {
     pub verb: PackageOperation,
     pub targets: Vec<TransactionPackage>,
-    /// A target may become older.
+    /// Allows a downgrade of a target.
     pub downgrade: bool,
-    /// A target is held, and will be let go for it.
+    /// A target is held, and is released for this transaction.
     pub held: bool,
     pub options: Options,
 }
@@ -27,11 +27,11 @@ pub enum PackageOperation {
     Reinstall,
     Remove,
     Purge,
-    /// Those given, or all if none are; nothing new, nothing removed.
+    /// Upgrades the given packages, or all; installs and removes nothing else.
     Upgrade,
-    /// As upgrade, whatever has to come or go for it.
+    /// As upgrade, but may install and remove packages.
     DistUpgrade,
-    /// Into the manager's cache, and nothing else.
+    /// Only downloads to the manager's cache.
     Download,
 }
 
@@ -39,18 +39,18 @@ pub enum PackageOperation {
 pub struct TransactionPackage {
     pub name: String,
     pub version: Option<String>,
-    /// Instead of a repository's.
+    /// A file to install instead of a repository's package.
     pub file: Option<PathBuf>,
 }
 
-/// How it is done. Managers ignore what they don't have.
+/// Options of a transaction. Managers ignore options that they don't have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     pub fromrepo: Option<String>,
     pub skip_verify: bool,
     pub install_recommends: Option<bool>,
     pub only_upgrade: bool,
-    /// New versions of configuration files, even over changed ones.
+    /// Replaces configuration files by new versions, even changed ones.
     pub force_conf_new: bool,
     pub enablerepo: Vec<String>,
     pub disablerepo: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// From arguments of a call or a step.
+    /// Parses the arguments of a call or a step.
     pub fn read(arguments: &Map) -> Options {
         let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
         let text = |name: &str| given(name).filter(|value| value.truth()).map(ToString::to_string);
@@ -102,25 +102,25 @@ fn pairs(value: Option<&Value>) -> Vec<(String, String)> {
     }
 }
 
-/// A package file to look at.
+/// A package file to inspect.
 #[derive(Serialize, Deserialize)]
 pub enum PackageArchive {
     Path(PathBuf),
     Content(#[serde(with = "bytes")] Arc<[u8]>),
 }
 
-/// What a package file says of itself.
+/// The metadata of a package file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
     pub name: String,
     pub version: String,
 }
 
-/// How a transaction went.
+/// The report of a transaction.
 #[derive(Clone, Debug, Default)]
 pub struct TransactionReport {
-    /// What was run and all that it said, of each command that failed.
+    /// The command and the whole output of each failed command.
     pub errors: Vec<String>,
-    /// What was done besides: waiting, repairing.
+    /// Additional steps: waiting, repairing.
     pub warnings: Vec<String>,
 }

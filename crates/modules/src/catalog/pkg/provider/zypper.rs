@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 pub struct Zypper;
 
-/// Asks nothing, and answers as data.
+/// Never prompts, and prints XML.
 fn prefix(options: &Options) -> Vec<String> {
     let mut words: Vec<String> = ["zypper", "--non-interactive", "--xmlout"].map(str::to_owned).to_vec();
     if options.skip_verify {
@@ -62,7 +62,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
         words.extend(["--repo".to_owned(), repository.clone()]);
     }
     if !matches!(transaction.verb, PackageOperation::DistUpgrade | PackageOperation::Upgrade) {
-        // A name, and nothing that provides it.
+        // Only names, not what packages provide.
         words.push("--name".into());
     }
     for target in &transaction.targets {
@@ -79,7 +79,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// 100 and more say what is to be known besides: a reboot is needed, and the like.
+/// Codes from 100 on are information: a reboot is needed, and similar.
 fn went_well(code: i32) -> bool {
     matches!(code, 0 | 100..=103 | 106)
 }
@@ -96,7 +96,7 @@ impl Zypper {
 
     fn run(&self, machine: &dyn System, mut transaction: Command) -> Result<TransactionReport> {
         transaction.merge_stderr = true;
-        // It waits so long for others who hold its lock.
+        // Waits this long for other holders of its lock.
         transaction.env.push(("ZYPP_LOCK_TIMEOUT".into(), Some("300".into())));
         let output = machine.run(&transaction)?;
         let errors = if went_well(output.code) { Vec::new() } else { vec![failure(&transaction, &output)] };
@@ -142,7 +142,7 @@ impl PackageProvider for Zypper {
                 words.extend(["--repo", repository]);
             }
             words.push(sound(name)?);
-            // That nothing was found is a failure to zypper.
+            // zypper exits with an error if nothing is found.
             let Ok(text) = self.ask(machine, &words)? else { continue };
             for solvable in solvables(&text) {
                 if solvable.get("repository").is_none_or(|repository| repository != "(System Packages)") {
@@ -189,7 +189,7 @@ impl PackageProvider for Zypper {
 
     fn execute(&self, machine: &dyn System, transaction: &PackageTransaction) -> Result<TransactionReport> {
         let mut argv = words(transaction)?;
-        // For people: it is shown if it fails.
+        // Plain text, because a failure is shown to people.
         argv.retain(|word| word != "--xmlout");
         let mut command = command(argv);
         command.env.extend(transaction.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
@@ -282,7 +282,7 @@ fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'").replace("&amp;", "&")
 }
 
-/// `<install-summary>`: what would come, change and go.
+/// Parses `<install-summary>`: installed, changed and removed packages.
 fn summary(text: &str) -> Vec<Foreseen> {
     let mut found = Vec::new();
     for (tag, goes) in [

@@ -1,4 +1,4 @@
-//! `pkg.group_installed`: the packages of a group are there (dnf).
+//! `pkg.group_installed`: the packages of a group are installed (dnf).
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

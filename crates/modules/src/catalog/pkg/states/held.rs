@@ -1,4 +1,4 @@
-//! `pkg.held` and `pkg.unheld`: packages stay as they are, or may change.
+//! `pkg.held` and `pkg.unheld`: holds on packages.
 
 use std::collections::BTreeMap;
 
@@ -54,11 +54,11 @@ pub struct Unheld {
     all: Flag,
 }
 
-/// Those to hold, and those to let go.
+/// The packages to hold and to release.
 #[derive(Default, Serialize, Deserialize)]
 pub struct HoldPlan {
     hold: Vec<PackageRequest>,
-    /// Of those to hold: the ones with another version.
+    /// The packages that are held at another version.
     anew: Vec<PackageRequest>,
     release: Vec<PackageRequest>,
 }
@@ -175,7 +175,7 @@ fn decide(
     let mut changes = Map::new();
     for (requests, holds) in [(&plan.hold, true), (&plan.release, false)] {
         for mut one in hold::foresee(machine, provider, requests, holds)? {
-            // As the run will have it.
+            // The result of the real run.
             one.result = Some(true);
             one.comment = hold::done_text(provider, &one.name, holds);
             changes.insert(one.name.as_str(), one.to_value());

@@ -1,4 +1,4 @@
-//! An installation: what is asked of the manager, what that would change, and what it did.
+//! An installation: its transactions, the predicted changes, and the report.
 
 use rocksalt_core::{Map, Value};
 
@@ -12,35 +12,35 @@ use super::super::sources::{Laid, PackageFile};
 use crate::Result;
 use crate::machine::{Probe, System};
 
-/// What is to be installed and how.
+/// The packages to install, and the options.
 pub struct InstallAttempt<'a> {
     pub judge: Judge<'a>,
     pub options: &'a Options,
     pub targets: &'a [PackageRequest],
     pub reinstall: &'a [PackageRequest],
-    /// Files instead of a repository's, for those of the targets that have one.
+    /// Files to install instead of a repository's packages.
     pub files: &'a [PackageFile],
-    /// Held packages that are meant are let go for the while.
+    /// Temporarily releases held packages that are requested.
     pub update_holds: bool,
 }
 
-/// What it would change, if that can be said.
+/// The predicted changes, if they can be predicted.
 pub struct Forecast {
     pub changes: Map,
-    /// Why it can't be done as things are.
+    /// Why it is currently impossible.
     pub warnings: Vec<String>,
 }
 
-/// What was done.
+/// The report of an installation.
 pub struct InstallReport {
     pub changes: Map,
     pub report: TransactionReport,
-    /// What is there now.
+    /// The packages afterwards.
     pub packages: PackageVersions,
 }
 
 impl InstallAttempt<'_> {
-    /// The transactions; what stands against them.
+    /// The transactions, and reasons against them.
     fn transactions(
         &self,
         machine: &dyn Probe,
@@ -97,7 +97,7 @@ impl InstallAttempt<'_> {
         self.files.iter().find(|found| found.name == request.name)
     }
 
-    /// What a dry run reports.
+    /// The result of a dry run.
     pub fn foresee(&self, machine: &dyn Probe) -> Result<Forecast> {
         let provider = self.judge.provider;
         let now = provider.packages(machine)?;
@@ -119,7 +119,7 @@ impl InstallAttempt<'_> {
                 None => changes.extend(self.guess(machine, &now)?),
             }
         }
-        // A package that is put there once more may be none that changes.
+        // A reinstalled package may not change its version.
         for request in self.reinstall {
             let old = changes::text(&now.installed, &request.name);
             if !changes.contains_key(&request.name) {
@@ -130,7 +130,7 @@ impl InstallAttempt<'_> {
         Ok(Forecast { changes, warnings: Vec::new() })
     }
 
-    /// Only the packages themselves, each with the newest version if it is known.
+    /// Only the requested packages, each with the newest version if it is known.
     fn guess(&self, machine: &dyn Probe, now: &Packages) -> Result<Map> {
         let names: Vec<String> = self.targets.iter().map(|request| request.name.clone()).collect();
         let newest = match self.files.is_empty() {
@@ -147,7 +147,7 @@ impl InstallAttempt<'_> {
         Ok(self.targets.iter().map(one).collect())
     }
 
-    /// Does it.
+    /// Runs the installation.
     pub fn execute(&self, machine: &dyn System) -> Result<InstallReport> {
         let provider = self.judge.provider;
         let before = provider.packages(machine)?;
@@ -171,7 +171,7 @@ impl InstallAttempt<'_> {
         }
         let report = self.run(machine, transactions);
         if !held.is_empty() {
-            // Whatever became of it.
+            // Whether or not it succeeded.
             provider.set_hold(machine, &held, true)?;
         }
         let report = report?;
@@ -207,7 +207,7 @@ impl InstallAttempt<'_> {
         Ok(report)
     }
 
-    /// Those that are meant, installed and held.
+    /// The requested packages that are installed and held.
     fn held(&self, machine: &dyn Probe) -> Result<Vec<(String, Option<String>)>> {
         let provider = self.judge.provider;
         let now = provider.packages(machine)?;
@@ -220,7 +220,7 @@ impl InstallAttempt<'_> {
     }
 }
 
-/// Installed, marked to be purged or not.
+/// The installed packages, including those marked to be purged.
 pub fn there(packages: &Packages) -> PackageVersions {
     let mut all = packages.purge_desired.clone();
     all.extend(packages.installed.iter().map(|(name, versions)| (name.clone(), versions.clone())));

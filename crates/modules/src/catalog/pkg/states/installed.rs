@@ -1,4 +1,4 @@
-//! `pkg.installed`: packages are there, in the versions that are requested.
+//! `pkg.installed`: packages are installed, in the requested versions.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -101,7 +101,7 @@ pub struct Installed {
     env: Value,
 }
 
-/// What looking has shown.
+/// The result of comparing requests and installed packages.
 #[derive(Serialize, Deserialize)]
 pub struct InstallPlan {
     desired: Vec<PackageRequest>,
@@ -180,7 +180,7 @@ impl InstallPlan {
 }
 
 impl Installed {
-    /// What is wrong with the arguments, or needs no looking.
+    /// A verdict on invalid arguments, or one that needs no looking.
     fn refused(&self) -> Option<Verdict> {
         if self.pkgs.as_list().is_some_and(<[Value]>::is_empty) {
             return Some(Verdict::good("No packages to install provided"));
@@ -223,7 +223,7 @@ impl Installed {
         Judge { provider, ignore_epoch }
     }
 
-    /// Whether all that is requested are versions that the lists have as the newest: no need to fetch them.
+    /// Whether the lists contain all requested versions as the newest ones, so that they need no refresh.
     fn is_known(
         &self,
         machine: &dyn Probe,
@@ -286,7 +286,7 @@ impl Installed {
         Ok(InstallDecision::PackageTransaction(Box::new(InstallPlan { desired, targets, reinstall, unpurge, files })))
     }
 
-    /// `latest` becomes the version that it means; none if nobody knows the package.
+    /// Replaces `latest` by the version that it means; `None` if the package is unknown.
     fn resolve_latest(
         &self,
         machine: &dyn Probe,
@@ -418,7 +418,7 @@ impl Installed {
         }
         add_holds(&mut changes, &held);
         if plan.targets.is_empty() && plan.reinstall.is_empty() && plan.unpurge.is_empty() {
-            // Nothing but holds: Salt puts them behind what it found.
+            // Only holds were changed: Salt reports them after the other text.
             let exact = plan.desired.iter().any(|request| request.version.is_some());
             return Ok(with_holds(Verdict::good(already(exact && !self.sources.truth())), &held));
         }
@@ -445,7 +445,7 @@ impl Installed {
         Ok(Verdict { result: Some(result), warnings, ..verdict })
     }
 
-    /// With the versions that were asked for; of files only the names.
+    /// The names with the requested versions; for files only the names.
     fn shown(&self, requests: &[PackageRequest]) -> String {
         match self.sources.truth() {
             true => names(requests),
@@ -459,7 +459,7 @@ pub fn already(exact: bool) -> String {
     format!("All specified packages are already installed{which}")
 }
 
-/// Salt names them only if that is short.
+/// Salt lists the names only if the list is short.
 pub fn installed_text(number: usize, shown: &str) -> String {
     let (s, were) = count(number);
     match shown.chars().count() < 20 {
@@ -488,7 +488,7 @@ fn unpurged(packages: &Packages, names: &[String]) -> Map {
     names.iter().map(one).collect()
 }
 
-/// A hold stands below the version that was installed.
+/// A hold is listed after the installed version.
 fn add_holds(changes: &mut Map, held: &[hold::HoldResult]) {
     for one in held.iter().filter(|one| !one.changes.is_empty()) {
         let Some(Value::Map(known)) = changes.get_mut(&one.name) else {
@@ -505,7 +505,7 @@ fn add_holds(changes: &mut Map, held: &[hold::HoldResult]) {
     }
 }
 
-/// What was found, and behind it what became of the holds.
+/// The verdict, followed by the results of holds.
 fn with_holds(mut verdict: Verdict, held: &[hold::HoldResult]) -> Verdict {
     let rank = |one: &&hold::HoldResult| match (one.changes.is_empty(), one.result) {
         (false, _) => 0,

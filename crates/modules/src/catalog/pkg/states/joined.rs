@@ -1,4 +1,4 @@
-//! Steps for several packages, done as one transaction.
+//! Merges steps for several packages into one transaction, and splits the result.
 
 use rocksalt_core::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::super::requests::{self, PackageRequest};
 use super::installed::{already, installed_text, names};
 use super::{StepJoin, Verdict};
 
-/// Under this output the whole says which packages it had something to do with.
+/// The output of the merged step that contains its changed packages.
 pub const TARGETS: &str = "targets";
 
 pub static INSTALLED: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&INSTALL, own, whole, test) };
@@ -14,9 +14,9 @@ pub static LATEST: StepJoin = StepJoin { key, join, part: |own, whole, test| par
 pub static PURGED: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&PURGE, own, whole, test) };
 pub static REMOVED: StepJoin = StepJoin { key, join, part: |own, whole, test| part(&REMOVE, own, whole, test) };
 
-/// How a state speaks of its own packages.
+/// The texts of a state about its own packages.
 struct ResultWording {
-    /// Nothing was to be done.
+    /// The comment if nothing was to be done.
     settled: fn(&[PackageRequest]) -> String,
     would: fn(&[PackageRequest], &[PackageRequest]) -> String,
     done: fn(&[PackageRequest], &[PackageRequest]) -> String,
@@ -66,7 +66,8 @@ fn sorted(requests: &[PackageRequest]) -> String {
     names.join(", ")
 }
 
-/// All that is not a package must be the same; what is about single packages keeps a step to itself.
+/// Equal for steps that can be merged: all arguments but the packages must match. An argument about single packages
+/// prevents merging.
 fn key(arguments: &Map) -> Option<String> {
     let alone = ["sources", "hold", "reinstall", "pkg_verify", "debconf"];
     if alone.iter().any(|name| arguments.get(name).is_some_and(|value| !value.is_null())) {
@@ -91,7 +92,7 @@ fn join(all: &[&Map]) -> Option<Map> {
     {
         match requests.iter().find(|known| known.name == request.name) {
             Some(known) if *known == request => {}
-            // One after another counts.
+            // Two requests for one package must run one after another.
             Some(_) => return None,
             None => requests.push(request),
         }
@@ -112,7 +113,7 @@ fn part(words: &ResultWording, own: &Map, whole: &Verdict, test: bool) -> Verdic
         let all: Vec<PackageRequest> = stayed;
         return Verdict::good((words.settled)(&all));
     }
-    // What came along belongs to the step with the first of the packages, as if it had run first.
+    // Dependencies belong to the step with the first package, as if it had run first.
     let leads =
         all.first().and_then(Value::as_str).is_some_and(|first| targets.iter().any(|request| request.name == first));
     let is_own = |name: &str| targets.iter().any(|request| request.name == name || plain(&request.name) == name);
@@ -126,7 +127,7 @@ fn part(words: &ResultWording, own: &Map, whole: &Verdict, test: bool) -> Verdic
     };
     let inner = |key: &str| whole.changes.get(key).and_then(Value::as_map);
     let changes = match (inner("installed"), inner("removed")) {
-        // A purge has two lists.
+        // A purge has two lists of changes.
         (Some(installed), Some(removed)) if !installed.contains_key("old") => {
             super::super::changes::purge(own(installed), own(removed))
         }
@@ -144,12 +145,12 @@ fn part(words: &ResultWording, own: &Map, whole: &Verdict, test: bool) -> Verdic
     .output(TARGETS, targets)
 }
 
-/// Without an architecture.
+/// The name without an architecture.
 fn plain(name: &str) -> &str {
     name.split_once(':').map_or(name, |(plain, _)| plain)
 }
 
-/// A number of seconds, however it is written.
+/// A number of seconds in any form.
 pub fn seconds(value: &Value) -> f64 {
     match value {
         Value::Int(seconds) => *seconds as f64,

@@ -1,4 +1,4 @@
-//! `pkg.latest`: packages are there, as new as can be had.
+//! `pkg.latest`: packages are installed in the newest available version.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -76,9 +76,9 @@ pub struct Latest {
 
 #[derive(Serialize, Deserialize)]
 pub struct UpgradePlan {
-    /// With the versions that they shall have.
+    /// The packages to install, with their new versions.
     targets: Vec<PackageRequest>,
-    /// Those that are as new as can be, and the versions that they have.
+    /// The packages that have the newest version already, with it.
     stay: Vec<(String, String)>,
 }
 
@@ -280,7 +280,7 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-/// Most managers take the newest by themselves.
+/// Most managers choose the newest version by themselves.
 fn asked(provider: &dyn PackageProvider, targets: &[PackageRequest]) -> Vec<PackageRequest> {
     let version = |request: &PackageRequest| request.version.clone().filter(|_| !provider.install_upgrades());
     targets.iter().map(|request| PackageRequest { name: request.name.clone(), version: version(request) }).collect()

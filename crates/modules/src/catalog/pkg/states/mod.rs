@@ -1,4 +1,4 @@
-//! `pkg`'s states: which packages shall be there, in which versions.
+//! `pkg`'s states: requested packages and versions.
 
 mod group;
 mod held;
@@ -26,12 +26,12 @@ pub const STATES: &[StateEntry] = &[
     state::<uptodate::Uptodate>(),
 ];
 
-/// One transaction at a time; and a package may bring anything, from anywhere.
+/// Only one transaction at a time; a package may contain any path, and come from any source.
 fn packages() -> Touches {
     Touches::nothing().writes(Thing::Packages).reads(Thing::Network)
 }
 
-/// Salt's form for errors: a sentence, then all that the manager said.
+/// An error in Salt's form: a text, then the manager's whole output.
 fn problem(doing: &str, errors: &[String], changes: Map) -> Verdict {
     let mut text = format!("Problem encountered {doing}. Additional info follows:\n\nerrors:");
     for error in errors {

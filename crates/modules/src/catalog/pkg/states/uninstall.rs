@@ -1,4 +1,4 @@
-//! `pkg.removed` and `pkg.purged`: packages are not there.
+//! `pkg.removed` and `pkg.purged`: packages are not installed.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -114,7 +114,7 @@ impl Purged {
     }
 }
 
-/// What both have in common.
+/// The arguments that both states share.
 struct Order<'a> {
     purge: bool,
     name: &'a str,
@@ -255,7 +255,7 @@ impl Order<'_> {
     }
 }
 
-/// The name under which it is known.
+/// The name under which the package is installed.
 fn found(machine: &dyn Probe, provider: &dyn PackageProvider, now: &Packages, name: &str) -> String {
     let known = |name: &str| {
         now.installed.contains_key(name) || now.removed.contains_key(name) || now.purge_desired.contains_key(name)
@@ -274,7 +274,7 @@ fn absent(exact: bool) -> String {
     format!("All specified packages{} are already absent", if exact { " (matching specified versions)" } else { "" })
 }
 
-/// Nothing was to be done.
+/// The comment if nothing was to be done.
 pub fn none_there(purge: bool) -> String {
     match purge {
         true => "None of the targeted packages are installed or partially installed".into(),

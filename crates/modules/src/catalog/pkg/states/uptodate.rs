@@ -1,4 +1,4 @@
-//! `pkg.uptodate`: everything that is installed is as new as can be had.
+//! `pkg.uptodate`: all installed packages have the newest available version.
 
 use std::collections::BTreeMap;
 
@@ -122,11 +122,11 @@ impl State for Uptodate {
     }
 }
 
-/// What is to be done, and the versions that it brings.
+/// The transaction, and the new versions.
 type UpgradeSet = (PackageTransaction, BTreeMap<String, String>);
 
 impl Uptodate {
-    /// The work and the new versions; a verdict if there is nothing to do.
+    /// The transaction and the new versions; a verdict if there is nothing to do.
     #[allow(clippy::result_large_err, reason = "a verdict found on the way is how most runs end")]
     fn find(
         &self,

@@ -1,13 +1,13 @@
 //! A line of a sources list: `deb [arch=amd64 signed-by=/x] http://x stable main # remark`.
 
-/// One line; what is no repository (a remark, nothing) is kept as it is.
+/// One line; a line that isn't a repository (a comment, an empty one) is kept unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AptLine {
-    /// As it was written.
+    /// The original text.
     pub text: String,
     pub disabled: bool,
     pub kind: String,
-    /// What stands in brackets, each as it was written.
+    /// The options in brackets, in their original form.
     pub options: Vec<String>,
     pub uri: String,
     pub suite: String,
@@ -16,7 +16,7 @@ pub struct AptLine {
 }
 
 impl AptLine {
-    /// `None` if it is no repository.
+    /// Parses a line; `None` if it isn't a repository.
     pub fn read(text: &str) -> Option<AptLine> {
         let trimmed = text.trim();
         let (disabled, rest) = match trimmed.strip_prefix('#') {
@@ -51,7 +51,7 @@ impl AptLine {
         })
     }
 
-    /// As Salt writes it.
+    /// The line in Salt's form.
     pub fn write(&self) -> String {
         let mut words = Vec::new();
         if self.disabled {

@@ -1,4 +1,4 @@
-//! apt's sources: `/etc/apt/sources.list` and what lies in `sources.list.d`, old form and new.
+//! apt's sources: `/etc/apt/sources.list` and the files in `sources.list.d`, in both formats.
 
 mod line;
 mod section;
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 const MAIN: &str = "/etc/apt/sources.list";
 const FOLDER: &str = "/etc/apt/sources.list.d";
 
-/// A file, with all that stands in it.
+/// A file with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AptFile {
     pub path: PathBuf,
@@ -26,17 +26,17 @@ pub struct AptFile {
 enum AptEntry {
     Line(AptLine),
     Section(AptSection),
-    /// No repository; kept as it is.
+    /// Not a repository; kept unchanged.
     Other(String),
 }
 
-/// All files; those that were changed are known by comparing.
+/// All files; changed ones are found by comparing.
 #[derive(Clone, Debug)]
 pub struct AptSources {
     pub files: Vec<AptFile>,
 }
 
-/// What is to be there.
+/// A requested repository.
 #[derive(Clone, Debug, Default)]
 pub struct RepositorySpec {
     line: AptLine,
@@ -61,12 +61,12 @@ impl RepositorySpec {
         }
     }
 
-    /// The line by which what it makes is found again.
+    /// The line that identifies the repository later.
     pub fn shown(&self) -> String {
         self.apply_line(None).text
     }
 
-    /// Where its key lies.
+    /// The path of its key.
     pub fn signed_by(&self) -> Option<&str> {
         self.signed_by.as_deref().or_else(|| self.line.option("signed-by"))
     }
@@ -83,7 +83,7 @@ impl RepositorySpec {
         self.architectures.clone().unwrap_or_else(|| self.line.architectures())
     }
 
-    /// The line that it makes of what is there already, or of nothing.
+    /// The new line, based on an existing one if there is one.
     fn apply_line(&self, file_line: Option<&AptLine>) -> AptLine {
         let mut line = self.line.clone();
         line.disabled = self.disabled;
@@ -170,12 +170,12 @@ impl AptSources {
         Ok(AptSources { files })
     }
 
-    /// Each repository as Salt describes it: one for each type, address and suite.
+    /// Each repository in Salt's form: one for each type, address and suite.
     pub fn all(&self) -> Vec<Map> {
         self.files.iter().flat_map(|file| file.entries.iter().flat_map(|entry| entry.described(&file.path))).collect()
     }
 
-    /// The first that the name of a repository means.
+    /// The first repository that a name matches.
     pub fn find(&self, name: &str) -> Result<Option<Map>> {
         let request = RepositorySpec::new(name)?;
         let fits = |found: &Map| {
@@ -190,7 +190,7 @@ impl AptSources {
         Ok(self.all().into_iter().find(fits))
     }
 
-    /// Puts it there, in place of what it means already.
+    /// Adds the repository, or replaces the existing ones.
     pub fn put(&mut self, request: &RepositorySpec) {
         for file in &mut self.files {
             for entry in &mut file.entries {
@@ -216,7 +216,7 @@ impl AptSources {
         }
     }
 
-    /// Empties a file, and returns what stood there besides the line of this name.
+    /// Empties a file. Returns its other lines.
     pub fn clean(&mut self, path: &Path, name: &str) -> Vec<String> {
         let Some(file) = self.files.iter_mut().find(|file| file.path == path) else { return Vec::new() };
         let text = file.write();
@@ -226,7 +226,7 @@ impl AptSources {
         stale
     }
 
-    /// Takes it away; false if there is none like it.
+    /// Removes a repository; false if there is none like it.
     pub fn take(&mut self, name: &str) -> Result<bool> {
         let request = RepositorySpec::new(name)?;
         let wanted = &request.line;
@@ -262,7 +262,7 @@ impl AptSources {
         Ok(found)
     }
 
-    /// The files that must be written (`None`: removed), by comparison with how they were.
+    /// The files to write (`None`: remove), by comparison with the previous state.
     pub fn changed(&self, before: &AptSources) -> Vec<(PathBuf, Option<String>)> {
         let mut changed = Vec::new();
         for file in &self.files {
@@ -359,7 +359,7 @@ impl AptEntry {
         }
     }
 
-    /// Whether anything of it is left.
+    /// Removes a suite. Returns whether any is left.
     fn drop_suite(&mut self, suite: &str) -> bool {
         let left: Vec<String> = self.suites().into_iter().filter(|one| one != suite).collect();
         if let AptEntry::Section(section) = self {
@@ -368,7 +368,7 @@ impl AptEntry {
         !left.is_empty()
     }
 
-    /// Whether a request is about it.
+    /// Whether a request refers to this paragraph.
     fn is_meant(&self, request: &RepositorySpec) -> bool {
         let wanted = &request.line;
         let uri = wanted.uri.trim_end_matches('/');
@@ -418,7 +418,7 @@ impl AptEntry {
         all
     }
 
-    /// A paragraph as the line that says the same.
+    /// The paragraph as an equivalent line.
     fn as_line(&self, kind: &str, uri: &str, suite: &str, disabled: bool) -> AptLine {
         let mut line = AptLine {
             kind: kind.to_owned(),

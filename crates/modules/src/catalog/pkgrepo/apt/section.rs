@@ -1,6 +1,6 @@
 //! A paragraph of a `.sources` file (deb822).
 
-/// Its fields in their order, and the remarks before them.
+/// Its fields in order, with the comments before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AptSection {
     remarks: Vec<String>,
@@ -20,7 +20,7 @@ impl AptSection {
             } else if line.starts_with('#') {
                 section.remarks.push(line.to_owned());
             } else if line.starts_with([' ', '\t']) {
-                // A field goes on.
+                // A continuation line.
                 if let Some((_, value)) = section.fields.last_mut() {
                     value.push('\n');
                     value.push_str(line);

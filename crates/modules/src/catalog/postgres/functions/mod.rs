@@ -55,7 +55,7 @@ pub const FUNCTIONS: &[CatalogFunction] = &[
     entry::<database::Version>(),
 ];
 
-/// Rows by one of their columns, which they then no longer have.
+/// The rows by one of their columns, which is removed from them.
 fn by_name(rows: Vec<Map>, column: &str) -> Map {
     let pair = |mut row: Map| (row.remove(column).unwrap_or_default(), Value::Map(row));
     rows.into_iter().map(pair).collect()

@@ -1,4 +1,4 @@
-//! What roles may do.
+//! Privileges of roles.
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::function;

@@ -98,7 +98,7 @@ impl Present {
         }
         if let Some(owner) = self.owner.as_deref().filter(|_| owner) {
             if self.owner_recurse.0 {
-                // A database can't be moved by somebody who is in it: then that is done from another, before.
+                // A database with a connection can't be moved: in that case the statements run from another database.
                 if statements.is_empty() {
                     on = server.on(name);
                 }
@@ -121,7 +121,7 @@ impl Present {
     }
 }
 
-/// Databases, or one, as Salt tells of them, each with its `Name`.
+/// All databases, or one, in Salt's form, each with its `Name`.
 pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) -> Result<Vec<Map>> {
     let only = name.map(|name| format!(" AND d.datname = {}", literal(name))).unwrap_or_default();
     let query = format!(
@@ -134,7 +134,7 @@ pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) ->
     server.ask(machine, &query)
 }
 
-/// The statements that give a database and all that users have made in it to somebody, as one transaction.
+/// The statements that change the owner of a database and of all user objects in it, as one transaction.
 pub fn give_all(machine: &dyn Probe, server: &PostgresServer, name: &str, owner: &str) -> Result<String> {
     let owner = identifier(owner);
     let users = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'";

@@ -139,7 +139,7 @@ impl Absent {
     }
 }
 
-/// Extensions, or one, of `pg_extension` or `pg_available_extensions`.
+/// All extensions, or one, from `pg_extension` or `pg_available_extensions`.
 pub fn find(machine: &dyn Probe, server: &PostgresServer, table: &str, name: Option<&str>) -> Result<Vec<Map>> {
     let (query, column) = match table {
         "pg_extension" => (
@@ -153,7 +153,7 @@ pub fn find(machine: &dyn Probe, server: &PostgresServer, table: &str, name: Opt
     server.ask(machine, &format!("{query}{only}"))
 }
 
-/// `1.2` is older than `1.10`.
+/// Compares versions: `1.2` is older than `1.10`.
 pub fn older(one: &str, other: &str) -> bool {
     let parts = |version: &str| -> Vec<(u64, String)> {
         let part = |part: &str| {

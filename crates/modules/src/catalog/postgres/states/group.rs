@@ -1,4 +1,4 @@
-//! `postgres_group`: roles that others are in.
+//! `postgres_group`: roles that have members.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;

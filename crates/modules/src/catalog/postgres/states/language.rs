@@ -1,4 +1,4 @@
-//! `postgres_language`: languages that functions are written in.
+//! `postgres_language`: languages of functions.
 
 use rocksalt_macros::state;
 
@@ -50,7 +50,7 @@ impl Present {
     }
 }
 
-/// Whether the database has it.
+/// Whether the database has the language.
 pub fn has(machine: &dyn Probe, server: &PostgresServer, name: &str) -> Result<bool> {
     let rows = server.ask(
         machine,

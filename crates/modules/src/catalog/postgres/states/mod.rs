@@ -38,7 +38,7 @@ fn decided(server: &PostgresServer, decision: Decision<SqlPlan>, secrets: Vec<St
     Ok(decision.map(|plan| plan.on(&SqlServer::Postgres(server.clone()), &secrets)))
 }
 
-/// What is to be done about a role: users and groups differ only in what they are called, and in who logs in.
+/// The decision for a role: users and groups differ only in their names and in whether they log in.
 fn role_decision(
     machine: &dyn Probe,
     server: PostgresServer,
@@ -66,7 +66,7 @@ fn role_decision(
     decided(&server, plan.decide(format!("{title} {name} is set to be {mode}d"))?, difference.secrets)
 }
 
-/// All of them write to the server, whichever it is, and need it to run as it is configured.
+/// All of them write to the server, and need it to run with its configuration.
 fn touches() -> Touches {
     let mut touches = Touches::nothing().reads(Thing::Packages).reads(Thing::User("postgres".into()));
     for service in ["postgresql", "postgres"] {

@@ -139,7 +139,7 @@ impl Absent {
     }
 }
 
-/// What the comment calls it.
+/// The text of the comment about the object.
 fn told(object: &str, kind: PostgresObjectKind, privileges: &Value) -> String {
     match (kind, privileges) {
         (PostgresObjectKind::Group, _) => object.to_owned(),

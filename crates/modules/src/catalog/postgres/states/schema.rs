@@ -65,13 +65,13 @@ impl Present {
     }
 }
 
-/// Salt's result names the database, too.
+/// Salt's result also contains the database.
 fn of(mut verdict: Verdict, dbname: &str) -> Verdict {
     verdict.further.insert("dbname", dbname);
     verdict
 }
 
-/// Schemas, or one: `name`, `owner`, `acl`.
+/// All schemas, or one: `name`, `owner`, `acl`.
 pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) -> Result<Vec<Map>> {
     let only = name.map(|name| format!(" WHERE n.nspname = {}", literal(name))).unwrap_or_default();
     server.ask(

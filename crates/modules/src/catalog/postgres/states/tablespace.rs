@@ -42,7 +42,7 @@ impl State for Present {
     }
 
     fn touches(&self) -> Touches {
-        // The directory is made before it.
+        // The directory must be created first.
         touches().reads(Thing::Path(self.directory.clone()))
     }
 }
@@ -106,7 +106,7 @@ impl Present {
     }
 }
 
-/// Tablespaces, or one, as Salt tells of them, each with its `Name`.
+/// All tablespaces, or one, in Salt's form, each with its `Name`.
 pub fn find(machine: &dyn Probe, server: &PostgresServer, name: Option<&str>) -> Result<Vec<Map>> {
     let only = name.map(|name| format!(" WHERE t.spcname = {}", literal(name))).unwrap_or_default();
     server.ask(

@@ -35,7 +35,7 @@ impl Acting {
     }
 
     fn act(self, machine: &dyn System, act: ServiceAction) -> Result<bool> {
-        // Salt does not wait for this one.
+        // Salt does not wait for this action.
         let how = self.how(act == ServiceAction::ForceReload);
         provider(machine, Some(&self.name))?.act(machine, act, &self.name, &how).map(|()| true)
     }

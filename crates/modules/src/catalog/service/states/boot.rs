@@ -1,16 +1,16 @@
-//! Whether a service starts at boot: what several states do besides their own work.
+//! Enables and disables services at boot, for several states.
 
 use super::super::{ServiceOptions, ServiceProvider};
 use crate::Result;
 use crate::catalog::Verdict;
 use crate::machine::{Probe, System};
 
-/// What is known of the service's process when it comes to this.
+/// The state of the service's process before this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceProcess {
     Running,
     Dead,
-    /// Nothing was done to it.
+    /// The process was not changed.
     AsItWas,
 }
 
@@ -32,13 +32,13 @@ pub fn already(name: &str, enable: bool, process: ServiceProcess) -> String {
     format!("Service {name} is already {}, and {}", word(enable), process.words())
 }
 
-/// What a dry run says. What has no way to be enabled or disabled does not change.
+/// The verdict of a dry run. A service that can't be enabled or disabled does not change.
 pub fn would(provider: &dyn ServiceProvider, machine: &dyn Probe, name: &str, enable: bool) -> Result<Verdict> {
     let verdict = Verdict::would(format!("Service {name} set to be {}", word(enable)));
     Ok(if provider.can_toggle(machine, name)? { verdict.change(name, true) } else { verdict })
 }
 
-/// Enables or disables what is not so yet.
+/// Enables or disables the service if needed.
 pub fn set(
     provider: &dyn ServiceProvider,
     machine: &dyn System,

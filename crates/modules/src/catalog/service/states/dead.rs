@@ -76,7 +76,7 @@ impl State for Dead {
             boot = Some(enable);
         }
         let verdict = match (runs, boot) {
-            // As Salt's real run: whoever is enabled or disabled beside it has changed.
+            // As in Salt's real run, enabling or disabling counts as a change.
             (true, boot) => {
                 Verdict::would(format!("Service {name} is set to be killed")).change(name.as_str(), boot.is_some())
             }

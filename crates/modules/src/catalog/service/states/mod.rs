@@ -20,16 +20,15 @@ pub const STATES: &[StateEntry] = &[
     state::<masked::Unmasked>(),
 ];
 
-/// A service that starts reads its unit, its configuration and its data, wherever they are, and users and groups too:
-/// whoever writes files is before it or after it, but services may start side by side.
+/// A starting service reads its unit, configuration and data, wherever they are, and users and groups too. So steps
+/// that write files run before or after it, but services may start in parallel.
 fn touches(name: &str) -> Touches {
     let name = name.strip_suffix(".service").unwrap_or(name);
     let touches = Touches::nothing().reads(Thing::Path("/".into())).writes(Thing::Service(name.to_owned()));
     if OF_THE_NETWORK.contains(&name) { touches.writes(Thing::Network) } else { touches }
 }
 
-/// Services that cut off connections when they start, stop or read their settings again: firewalls, and those that set
-/// interfaces up.
+/// Services that interrupt connections when they start, stop or reload: firewalls, and network configuration.
 const OF_THE_NETWORK: [&str; 14] = [
     "NetworkManager",
     "connman",

@@ -7,7 +7,7 @@ use rocksalt_core::{Map, Value};
 use super::super::{ServiceOptions, ServiceProvider};
 use crate::catalog::Verdict;
 
-/// `enable`: true, false, or nothing if it is left as it is. A text is true only if it says so.
+/// Parses `enable`: true, false, or `None` to leave it unchanged. A text is true only if it is a word for true.
 pub fn enable(value: &Value) -> Option<bool> {
     match value {
         Value::Null => None,
@@ -18,7 +18,7 @@ pub fn enable(value: &Value) -> Option<bool> {
     }
 }
 
-/// Seconds, however they are written.
+/// Parses seconds in any form.
 pub fn seconds(value: &Value) -> Option<f64> {
     value.to_string().parse().ok().filter(|seconds: &f64| *seconds > 0.0 && seconds.is_finite())
 }
@@ -27,7 +27,7 @@ pub fn timeout(value: &Value) -> Option<Duration> {
     seconds(value).map(Duration::from_secs_f64)
 }
 
-/// Salt's word for a slip that is easily made.
+/// Salt's verdict for a common mistake.
 pub fn slip(low: &Map, name: &str) -> Option<Verdict> {
     low.contains_key("enabled").then(|| {
         Verdict::bad(format!(
@@ -36,7 +36,7 @@ pub fn slip(low: &Map, name: &str) -> Option<Verdict> {
     })
 }
 
-/// What only systemd can do, where there is none.
+/// Warnings about options that only systemd supports.
 pub fn warnings(provider: &dyn ServiceProvider, how: &ServiceOptions) -> Vec<String> {
     if provider.masks().is_some() {
         return Vec::new();

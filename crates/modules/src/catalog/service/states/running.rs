@@ -62,9 +62,9 @@ pub enum ServiceStartPlan {
 #[derive(Serialize, Deserialize)]
 pub struct StartSteps {
     start: bool,
-    /// It is to be enabled or disabled although it runs already.
+    /// Enable or disable a running service.
     boot: Option<bool>,
-    /// A mask is there to be removed.
+    /// A mask must be removed.
     unmask: bool,
 }
 
@@ -78,7 +78,7 @@ impl Running {
         }
     }
 
-    /// What is said of a mask; nothing if nobody asked.
+    /// The text about a mask; `None` if it wasn't requested.
     fn of_mask(&self, provider: &dyn ServiceProvider, present: bool, done: bool) -> Option<String> {
         let name = &self.name;
         let action = if self.unmask_runtime.0 { "runtime unmasked" } else { "unmasked" };
@@ -140,7 +140,7 @@ impl State for Running {
         let verdict = match (runs, boot) {
             (false, _) => {
                 let verdict = Verdict::would(with_mask(format!("Service {name} is set to start"), false));
-                // What stays masked will not start.
+                // A service that stays masked will not start.
                 if self.stays_masked(provider, machine)? { verdict } else { verdict.change(name.as_str(), true) }
             }
             (true, Some(enable)) => boot::would(provider, machine, name, enable)?,
@@ -177,7 +177,7 @@ impl State for Running {
         if plan.start && verdict.result == Some(true) {
             verdict = self.after_start(provider, machine, verdict, plan.boot, &how)?;
         }
-        // As in Salt, what is enabled beside it is all that is said then.
+        // As in Salt, this text then replaces the others.
         if let Some(text) = self.of_mask(provider, plan.unmask, true).filter(|_| plan.start || plan.boot.is_none()) {
             verdict.comment = format!("{}\n{text}", verdict.comment);
         }
@@ -204,7 +204,7 @@ impl State for Running {
 }
 
 impl Running {
-    /// A verdict that is not good is the `Err`: the service was not started.
+    /// An `Err` is a verdict: the service was not started.
     #[allow(clippy::result_large_err, reason = "both are verdicts")]
     fn start(
         &self,
@@ -227,7 +227,7 @@ impl Running {
         Ok(Err(Verdict::bad(log.map_or_else(|| comment.clone(), |log| format!("{comment}\n\n{log}")))))
     }
 
-    /// An init script may end before its daemon is to be seen under its own name.
+    /// An init script may end before its daemon has its own process name.
     fn is_up(&self, provider: &dyn ServiceProvider, machine: &dyn System) -> Result<bool> {
         let sig = self.sig.as_deref();
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! What a service does when something that it watches has changed (Salt's `mod_watch`).
+//! The reaction of a service to a watched change (Salt's `mod_watch`).
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -43,7 +43,7 @@ impl ServiceWatch<'_> {
         let provider = provider(machine, Some(self.name))?;
         let act = match status(provider, machine, self.name, self.sig)? {
             false => ServiceAction::Start,
-            // Where it is the same, the plain word is the right one.
+            // If both are equal, the plain word is used.
             true if self.act == ServiceAction::FullRestart && provider.restart_is_full() => ServiceAction::Restart,
             true => self.act,
         };
@@ -67,13 +67,13 @@ impl ServiceWatch<'_> {
 impl WatchPlan {
     pub fn apply(self, provider: &dyn ServiceProvider, machine: &dyn System) -> Result<Verdict> {
         if self.act == ServiceAction::Start {
-            // What is left of it goes first; that there is nothing left is well too.
+            // Stops what is left of the service; a failure is ignored.
             let _ = provider.act(machine, ServiceAction::Stop, &self.name, &ServiceOptions::default());
         }
         let (verb, done) = words(self.act);
         if let Err(error) = provider.act(machine, self.act, &self.name, &self.how) {
             let failed = format!("Failed to {verb} the service");
-            // systemd's own words stand alone in Salt.
+            // In Salt, systemd's message is the whole comment.
             let comment = if provider.masks().is_some() { error.to_string() } else { format!("{failed}\n\n{error}") };
             return Ok(Verdict::bad(comment));
         }
@@ -87,14 +87,14 @@ impl WatchPlan {
         Ok(Verdict::good(format!("Service {done}")).change(self.name, true))
     }
 
-    /// Salt does not look: a service that ends right after its restart counts as restarted there. Only systemd knows
-    /// better than the tool that has just said that it went well.
+    /// Whether a service ends right after its restart. Salt does not check this, and counts it as restarted. Only
+    /// systemd reports more than the exit code of the tool.
     fn dies(&self, provider: &dyn ServiceProvider, machine: &dyn System) -> Result<bool> {
         Ok(provider.masks().is_some() && !provider.runs(machine, &self.name)?)
     }
 }
 
-/// Salt's words: to do it, and that it was done.
+/// Salt's words for the action: the infinitive and the participle.
 fn words(act: ServiceAction) -> (&'static str, &'static str) {
     match act {
         ServiceAction::Start => ("start", "started"),
@@ -156,7 +156,7 @@ impl State for ModWatch {
     }
 }
 
-/// For states that have nothing to do on a change.
+/// The decision of states that have no reaction to a change.
 pub fn unable(state: &str) -> Decision {
     Decision::Settled(Verdict::bad(format!("Unable to trigger watch for service.{state}")))
 }

@@ -1,4 +1,4 @@
-//! `test.check_pillar`: the pillar has what it must have.
+//! `test.check_pillar`: checks that the pillar has the requested keys.
 
 use rocksalt_core::Value;
 use rocksalt_macros::state;
@@ -36,7 +36,7 @@ pub struct CheckPillar {
     verbose: Value,
 }
 
-/// How Python names a kind, and what belongs to it.
+/// Python's name of a type, and its test.
 type PythonType = (&'static str, fn(&Value) -> bool);
 
 const KINDS: [PythonType; 6] = [
@@ -57,7 +57,7 @@ impl FixedVerdict for CheckPillar {
             ));
         }
         let pillar = Value::Map(machine.pillar()?.as_ref().clone());
-        // By key, so that one which is asked for twice is named once, with what was found last.
+        // By key, so that a key that is requested twice is reported once, with its last result.
         let (mut failed, mut fine) = (Vec::new(), Vec::new());
         for (keys, (kind, fits)) in wanted.into_iter().zip(KINDS) {
             for key in list(keys)? {

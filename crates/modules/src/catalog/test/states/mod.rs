@@ -22,7 +22,7 @@ pub const STATES: &[StateEntry] = &[
     state::<SucceedWithoutChanges>(),
 ];
 
-/// A state that always ends so, and needs no plan for it.
+/// A state with a fixed verdict, which needs no plan.
 trait FixedVerdict: Arguments + StateAttributes {
     fn says(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Verdict>;
 }
@@ -184,7 +184,7 @@ fn comment(arguments: &Map, otherwise: &str) -> String {
     arguments.get("comment").map_or_else(|| otherwise.to_owned(), words)
 }
 
-/// A list is lines.
+/// A list is joined to lines.
 fn words(comment: &Value) -> String {
     match comment {
         Value::List(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
@@ -192,7 +192,7 @@ fn words(comment: &Value) -> String {
     }
 }
 
-/// What every state of `test` says when something it watches has changed.
+/// The verdict of every state of `test` if a watched state has changed.
 fn watched(step: &Step<'_>) -> Verdict {
     let result = step.low.get("result").map_or(Some(true), |result| (!result.is_null()).then(|| result.truth()));
     let comment = comment(step.low, "Watch statement fired.");

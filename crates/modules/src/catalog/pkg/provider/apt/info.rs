@@ -1,4 +1,4 @@
-//! What dpkg knows of single packages: selections, files, owners, details.
+//! dpkg's data about single packages: selections, files, owners, details.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::run;
 use crate::machine::{Probe, System};
 use crate::{Error, Result};
 
-/// Names and what shall become of them (`install`, `hold`, `deinstall`, `purge`), in dpkg's order.
+/// Names with their selection (`install`, `hold`, `deinstall`, `purge`), in dpkg's order.
 pub fn selections(machine: &dyn Probe, pattern: Option<&str>) -> Result<Vec<(String, String)>> {
     let text = output(machine, &["dpkg", "--get-selections", pattern.unwrap_or("*")])?;
     let row = |line: &str| {
@@ -32,13 +32,13 @@ pub fn select(machine: &dyn System, names: &[&str], selection: &str) -> Result<(
 
 pub fn owner(machine: &dyn Probe, path: &Path) -> Result<String> {
     let path = path.to_string_lossy();
-    // Else it is a pattern, which means something else.
+    // dpkg reads other texts as patterns.
     if !path.starts_with('/') {
         return Ok(String::new());
     }
     let output = machine.query(&command(["dpkg-query", "-S", &path]))?;
     let text = output.text();
-    // `diversion by dash from: /bin/sh` says who moved it, not whose it is.
+    // `diversion by dash from: /bin/sh` names the package that diverted it, not the owner.
     let line = text.lines().find(|line| !line.starts_with("diversion by ")).unwrap_or_default();
     let name = line.rsplit_once(": ").map_or("", |(names, _)| names);
     Ok(name.split([':', ',']).next().unwrap_or_default().to_owned())
@@ -53,14 +53,14 @@ pub fn files(machine: &dyn Probe, names: &[String]) -> Result<BTreeMap<String, V
     let mut found = BTreeMap::new();
     for name in text.lines().filter_map(|line| line.strip_prefix("installed\t")) {
         let listing = output(machine, &["dpkg-query", "-L", name])?;
-        // A diversion stands in a line of words.
+        // Diversions are lines of text.
         let paths = listing.lines().filter(|line| line.starts_with('/')).map(str::to_owned);
         found.insert(name.to_owned(), paths.collect());
     }
     Ok(found)
 }
 
-/// Between packages and before descriptions, which may have lines of any kind.
+/// Separates packages and their descriptions, which may contain any lines.
 const END: &str = "\u{1}end";
 const DESCRIPTION: &str = "\u{1}description:";
 
@@ -121,7 +121,7 @@ pub fn of(machine: &dyn Probe, names: &[String]) -> Result<Map> {
 /// `2024-02-29T12:00:00Z`
 fn date(seconds: i64) -> String {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Howard Hinnant's way from days to a date of the civil calendar.
+    // Howard Hinnant's algorithm from days to a civil date.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

@@ -1,4 +1,4 @@
-//! What dpkg's database says is there.
+//! The installed packages, from dpkg's database.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +13,8 @@ use crate::machine::Probe;
 const STATUS: &str = "/var/lib/dpkg/status";
 const JOURNAL: &str = "/var/lib/dpkg/updates";
 
-/// The database as it was when last read: forty steps that change nothing ask forty times. dpkg
-/// replaces the file as a whole, so that another one is known by its inode and times.
+/// The database when last read, because forty steps that change nothing read it forty times. dpkg replaces the whole
+/// file, so a new version has another inode and other times.
 static KNOWN: Mutex<Option<(FileStamp, Arc<Packages>)>> = Mutex::new(None);
 
 #[derive(PartialEq)]
@@ -37,14 +37,14 @@ pub fn packages(machine: &dyn Probe) -> Result<Arc<Packages>> {
     let format = "${Status} ${Package} ${Version} ${Architecture}\n";
     let text = output(machine, &["dpkg-query", "--showformat", format, "-W"])?;
     let packages = Arc::new(read(machine, &text));
-    // Kept only if nothing was written while it was read.
+    // Only cached if nothing was written while it was read.
     if let Some(stamp) = before.filter(|before| self::stamp(machine).as_ref() == Some(before)) {
         *KNOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, Arc::clone(&packages)));
     }
     Ok(packages)
 }
 
-/// `None` where the file alone does not tell: dpkg runs, or was killed.
+/// `None` if the file alone is not sufficient: dpkg is running, or was killed.
 fn stamp(machine: &dyn Probe) -> Option<FileStamp> {
     let journal = machine.list(Path::new(JOURNAL)).ok()?;
     let stat = machine.stat(Path::new(STATUS), true).ok()??;
@@ -59,7 +59,7 @@ fn read(machine: &dyn Probe, text: &str) -> Packages {
         let words: Vec<&str> = line.split_whitespace().collect();
         let &[wanted, _, status, name, version, architecture] = words.as_slice() else { continue };
         let name = namer.name(name, architecture);
-        // Half of a package is none: the next run has to see to it.
+        // A partly installed package counts as missing: the next run must complete it.
         let kind = match (wanted, status) {
             ("install" | "hold", "installed") => &mut packages.installed,
             ("deinstall", "installed") => &mut packages.installed,
@@ -77,7 +77,7 @@ fn read(machine: &dyn Probe, text: &str) -> Packages {
     packages
 }
 
-/// Packages of another architecture have it in their name.
+/// The names of packages of another architecture contain the architecture.
 struct Namer {
     own: String,
     mixed: bool,

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 
 pub struct Apt;
 
-/// Where the lists are; it changes with each refresh.
+/// The directory of the package lists; it changes with each refresh.
 const LISTS: &str = "/var/lib/apt/lists";
 
 impl PackageProvider for Apt {
@@ -104,7 +104,7 @@ impl PackageProvider for Apt {
 
     fn refreshed(&self, machine: &dyn Probe) -> Option<f64> {
         let stat = |path: &str| machine.stat(Path::new(path), true).ok().flatten();
-        // A folder that apt only just made is no list.
+        // A directory that apt has only created contains no lists.
         let has_lists = |name: &String| name.contains("_Packages") || name.contains("Release");
         let any = machine.list(Path::new(LISTS)).is_ok_and(|names| names.iter().any(has_lists));
         stat(LISTS).filter(|_| any).map(|stat| stat.mtime)
@@ -181,7 +181,7 @@ fn own_architecture(machine: &dyn Probe) -> String {
     machine.grains().get("osarch").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Nobody is there to answer questions; files that an administrator changed stay.
+/// Never prompts, and keeps files that an administrator changed.
 fn prefix(options: &Options) -> Vec<String> {
     let mut words = vec!["apt-get".to_owned(), "-q".into(), "-y".into()];
     let choices: &[&str] = if options.force_conf_new { &["confnew"] } else { &["confold", "confdef"] };

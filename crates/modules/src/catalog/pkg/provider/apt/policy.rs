@@ -1,4 +1,4 @@
-//! What could be installed, as `apt-cache policy` says; and what an update has fetched.
+//! Available versions from `apt-cache policy`, and the results of `apt-get update`.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::super::{Options, output, sound};
 use crate::Result;
 use crate::machine::Probe;
 
-/// What is known of a package.
+/// The available versions of a package.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PackagePolicy {
     pub candidate: Option<String>,
-    /// The newest first.
+    /// All versions, the newest first.
     pub versions: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub fn ask(machine: &dyn Probe, names: &[String], options: &Options) -> Result<B
     Ok(by_asked(found, names))
 }
 
-/// `apt-cache` answers `foo:amd64` under the name `foo`, and a foreign package with its architecture.
+/// `apt-cache` lists `foo:amd64` under the name `foo`, and a foreign package with its architecture.
 fn by_asked(mut found: BTreeMap<String, PackagePolicy>, names: &[String]) -> BTreeMap<String, PackagePolicy> {
     for name in names {
         if let Some((plain, _)) = name.split_once(':')
@@ -66,7 +66,7 @@ fn read(text: &str) -> BTreeMap<String, PackagePolicy> {
         } else if line.trim_start().starts_with("Version table:") {
             table = true;
         } else if table {
-            // ` *** 1.0 500` and `     1.0 500` are versions; what is further in is where they are from.
+            // ` *** 1.0 500` and `     1.0 500` are versions; lines with more indentation are their sources.
             let row = line.strip_prefix(" *** ").or_else(|| line.strip_prefix("     "));
             let version = row.filter(|row| !row.starts_with(' ')).and_then(|row| row.split_whitespace().next());
             known.versions.extend(version.map(str::to_owned));
@@ -75,7 +75,7 @@ fn read(text: &str) -> BTreeMap<String, PackagePolicy> {
     found
 }
 
-/// What `apt-get update` says of each list: fetched (`True`), there already (`None`), failed (`False`).
+/// The result of `apt-get update` for each list: fetched (`True`), current already (`None`), failed (`False`).
 pub fn fetched(text: &str) -> Map {
     let mut found = Map::new();
     for line in text.lines() {
@@ -83,7 +83,7 @@ pub fn fetched(text: &str) -> Map {
         let Some(verb) = words.next() else { continue };
         let rest = words.collect::<Vec<_>>().join(" ");
         if verb.starts_with("Get:") {
-            // The size at the end differs each time.
+            // Without the size at the end, which varies.
             let list = match rest.rsplit_once(" [") {
                 Some((list, size)) if size.ends_with("B]") => list.to_owned(),
                 _ => rest,

@@ -1,4 +1,4 @@
-//! Runs apt, with patience for others who hold its locks and a repair of what was interrupted.
+//! Runs apt: waits for other holders of its locks, and repairs interrupted installations.
 
 use rocksalt_core::Value;
 
@@ -15,7 +15,7 @@ pub fn execute(machine: &dyn System, argv: &[String], env: &[(String, String)]) 
     Ok(run(machine, argv, env)?.0)
 }
 
-/// How it went, and what it said if it went well.
+/// The report, and the output if it succeeded.
 pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> Result<(TransactionReport, String)> {
     let transaction = quiet(argv, env);
     let limit = match machine.options().get("pkg.lock_timeout") {
@@ -61,7 +61,7 @@ pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> R
     }
 }
 
-/// As somebody who can't answer; one stream, so that an error stands where it happened.
+/// Without prompts, and with both outputs in one stream, so that errors are in context.
 fn quiet(argv: &[String], env: &[(String, String)]) -> Command {
     let mut transaction = command(argv.iter().cloned());
     let fixed = [
@@ -93,7 +93,7 @@ impl Waited {
     }
 }
 
-/// Who holds which lock, in apt's own words.
+/// The holder of a lock, in apt's wording.
 fn locked(said: &str) -> Option<String> {
     let line = said.lines().find(|line| {
         line.contains("Could not get lock") || line.contains("frontend lock was locked by another process")
@@ -105,7 +105,7 @@ fn interrupted(said: &str) -> bool {
     said.contains("dpkg was interrupted") || said.contains("dpkg --configure -a")
 }
 
-/// What a command that changes the database says if it fails.
+/// Runs a command that changes the database; its output is the error.
 pub fn checked(machine: &dyn System, transaction: &Command) -> Result<Output> {
     let output = machine.run(transaction)?;
     match output.success() {

@@ -1,4 +1,4 @@
-//! What apt would do, without doing it (`apt-get -s`).
+//! Predicts apt's changes with `apt-get -s`.
 
 use std::path::Path;
 
@@ -7,14 +7,13 @@ use super::words;
 use crate::Result;
 use crate::machine::Probe;
 
-/// What would change; apt's words if it can't be done.
+/// The predicted changes; apt's message if they are impossible.
 pub fn ask(
     machine: &dyn Probe,
     transaction: &PackageTransaction,
 ) -> Result<std::result::Result<Vec<Foreseen>, String>> {
     let mut argv = words(transaction)?;
-    // It takes no locks, so that it works while somebody else installs.
-    // Nor may it write down what it thinks.
+    // Without locks, so that it works during other installations, and without writing a log.
     argv.splice(1..1, ["-s", "-o", "Dir::Log::Planner=/dev/null"].map(str::to_owned));
     if transaction.held {
         argv.insert(1, "--allow-change-held-packages".into());
@@ -27,7 +26,7 @@ pub fn ask(
     let mut found: Vec<Foreseen> = output.text().lines().filter_map(read).collect();
     if transaction.verb == PackageOperation::Purge {
         for one in &mut found {
-            // What goes with it is only removed, and leaves its configuration if it has any.
+            // Dependent packages are only removed, so they leave their configuration if they have any.
             one.purged = one.purged || (one.new.is_none() && !leaves_something(machine, &one.name));
         }
     }
@@ -51,7 +50,7 @@ fn read(line: &str) -> Option<Foreseen> {
     }
 }
 
-/// dpkg forgets a package that has neither configuration files nor anything to do when it is purged.
+/// dpkg drops a removed package that has neither configuration files nor anything to do on a purge.
 fn leaves_something(machine: &dyn Probe, name: &str) -> bool {
     ["conffiles", "postrm"].iter().any(|kind| {
         let path = format!("/var/lib/dpkg/info/{name}.{kind}");
