@@ -1,4 +1,4 @@
-//! Functions and states that change a machine, and functions that read it.
+//! What can be done to a machine, and how to look at it.
 //!
 //! [`catalog`] has a file for each noun; everything that it does to the machine passes through [`machine`].
 

@@ -114,6 +114,11 @@ fn responses(endpoint: &Endpoint, schemas: &EndpointSchema, parameters: bool, er
         let content = json!({"application/json": {"schema": error}});
         all.insert((*status).to_owned(), json!({"description": about, "content": content}));
     }
+    // The HTTP library refuses these before any handler sees them: there is no body.
+    if parameters {
+        all.insert("414".to_owned(), json!({"description": "The address is too long"}));
+        all.insert("431".to_owned(), json!({"description": "The address and the headers are too long"}));
+    }
     all.into()
 }
 
