@@ -4,6 +4,7 @@ mod budget;
 mod cases;
 mod catalog_cases;
 mod changelog;
+mod counts;
 mod dependencies;
 mod docs;
 mod first_lines;
@@ -32,6 +33,11 @@ pub const RULES: &[TidyRule] = &[
         check: catalog_cases::check,
     },
     TidyRule { name: "changelog", about: "CHANGELOG.md has an Unreleased section", check: changelog::check },
+    TidyRule {
+        name: "counts",
+        about: "pages count functions and states as the reference has them",
+        check: counts::check,
+    },
     TidyRule { name: "dependencies", about: "a crate uses only those that it may", check: dependencies::check },
     TidyRule { name: "docs", about: "every page is linked from a README", check: docs::check },
     TidyRule {
