@@ -18,6 +18,8 @@ LEAN = -C force-unwind-tables=no $(LEAN_$(ARCH))
 # agent: it makes the compiling of states a tenth slower. A flag of the last step, where all code is generated, so that
 # both agents share what they consist of.
 OUTLINER_x86_64 = -C llvm-args=-enable-machine-outliner=always
+# The linker keeps one of functions that came out the same; nothing here compares addresses of functions.
+FOLD_x86_64 = -C link-arg=-Wl,--icf=all
 STATIC = -C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs
 
 # All cargo runs share one target directory, and see the same agents: a change of either would build all anew.
@@ -47,7 +49,7 @@ test: forget-skipped tools agent check unit hosts e2e api
 	@scripts/skipped
 
 build: tools agent
-	$(FLAGS)='$(STATIC)' $(CARGO) build --locked --release --package rocksalt --target $(TRIPLE)
+	$(FLAGS)='$(STATIC)' $(CARGO) rustc --locked --release --package rocksalt --bin rocksalt --target $(TRIPLE) -- $(FOLD_$(ARCH))
 	@mkdir -p $(TARGET)/release
 	@cp $(TARGET)/$(TRIPLE)/release/rocksalt $(TARGET)/release/rocksalt
 	@ls -l $(TARGET)/release/rocksalt
@@ -79,12 +81,12 @@ tools:
 	@scripts/install
 
 agent: whole-agent
-	$(BUILD_AGENT) --no-default-features -- $(OUTLINER_$(ARCH))
+	$(BUILD_AGENT) --no-default-features -- $(OUTLINER_$(ARCH)) $(FOLD_$(ARCH))
 	@cmp -s $(BUILT_AGENT) $(SMALL_AGENT) || cp $(BUILT_AGENT) $(SMALL_AGENT)
 
 whole-agent:
 	@mkdir -p $(TARGET)/agents
-	$(BUILD_AGENT)
+	$(BUILD_AGENT) -- $(FOLD_$(ARCH))
 	@cmp -s $(BUILT_AGENT) $(AGENT) || cp $(BUILT_AGENT) $(AGENT)
 
 check:
