@@ -10,7 +10,11 @@ URL, USER, PASSWORD = sys.argv[1:4]
 def main():
     browser = Browser()
     try:
-        check(browser)
+        try:
+            check(browser)
+        except SystemExit:
+            print("state of the page:", browser.eval(STATE), flush=True)
+            raise
         if browser.dialogs:
             sys.exit(f"the page complained: {browser.dialogs}")
     finally:
@@ -45,6 +49,15 @@ def check(browser):
     if alerts:
         sys.exit(f"the page shows alerts: {alerts}")
 
+
+STATE = """
+JSON.stringify({
+  address: location.href, ready: document.readyState, text: document.body.innerText.slice(0, 300),
+  scripts: Array.from(document.scripts).map(script => script.src),
+  loaded: performance.getEntriesByType('resource').map(one => [one.name, one.responseStatus, Math.round(one.duration)]),
+  html: document.body.innerHTML.slice(0, 1500),
+})
+"""
 
 # The page's data, as its own code sees them.
 SCOPE = "angular.element(document.querySelector('[ng-controller=BaseController]')).scope()"
