@@ -22,8 +22,6 @@ pub struct Nature {
     pub runs_states: bool,
     /// It needs the machine for itself: no two such functions run at the same time.
     pub whole_machine: bool,
-    /// It can send the output of commands while they run.
-    pub streams: bool,
     /// It is about the calls that an agent is running; each agent knows only its own.
     pub about_jobs: bool,
 }
@@ -36,7 +34,6 @@ impl Nature {
         repeatable: false,
         runs_states: false,
         whole_machine: false,
-        streams: false,
         about_jobs: false,
     };
 }

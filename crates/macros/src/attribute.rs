@@ -90,7 +90,7 @@ pub struct FunctionAttribute {
 }
 
 /// The words that are fields of `Nature`.
-const NATURES: [&str; 7] = ["reads", "small", "repeatable", "runs_states", "whole_machine", "streams", "about_jobs"];
+const NATURES: [&str; 6] = ["reads", "small", "repeatable", "runs_states", "whole_machine", "about_jobs"];
 
 impl FunctionAttribute {
     pub fn parse(tokens: TokenStream) -> Result<FunctionAttribute> {

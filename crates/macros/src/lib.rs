@@ -28,8 +28,7 @@ use proc_macro::TokenStream;
 /// Declares a function: `#[function("noun.verb", reads)]` or `#[function("noun.verb", changes)]`.
 ///
 /// More words: `also("noun.other")` for aliases, `no_rest` if `args` is a normal argument, and the other properties of
-/// the function: `small`, `repeatable`, `runs_states`, `whole_machine`, `streams`, `about_jobs` (see `Nature` in
-/// `rocksalt-core`).
+/// the function: `small`, `repeatable`, `runs_states`, `whole_machine`, `about_jobs` (see `Nature` in `rocksalt-core`).
 ///
 /// `call` is for functions that share their arguments and differ in little else. It also implements `Function`:
 ///

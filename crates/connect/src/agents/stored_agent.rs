@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::OFlags;
 
@@ -36,13 +37,17 @@ fn is_private(is: &Metadata) -> bool {
     is.uid() == rustix::process::geteuid().as_raw() && is.mode() & 0o022 == 0
 }
 
+/// Numbers the temporary files of this process: two threads can start their first local agent at once.
+static WRITES: AtomicU32 = AtomicU32::new(0);
+
 /// Writes to a temporary name, and renames the complete file.
 fn write(directory: &Path, path: &Path, agent: &Agent) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let temporary = directory.join(format!(".rocksalt-agent-{}.{}", agent.hash, std::process::id()));
+    let number = WRITES.fetch_add(1, Ordering::Relaxed);
+    let temporary = directory.join(format!(".rocksalt-agent-{}.{}.{number}", agent.hash, std::process::id()));
     let _ = fs::remove_file(&temporary);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o700).open(&temporary)?;
     let written = file.write_all(agent.binary()).and_then(|()| fs::rename(&temporary, path));
@@ -87,5 +92,26 @@ mod tests {
         // Refuses a directory that others can write to.
         fs::set_permissions(&directory, Permissions::from_mode(0o777)).expect("it is ours");
         assert!(content(home.path(), &agent).is_err());
+    }
+    #[test]
+    fn threads_write_it_side_by_side() {
+        let home = tempfile::tempdir().expect("a directory");
+        let agent = Agent::new("x86_64", vec![7; 1 << 20]);
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        start.wait();
+                        content(home.path(), &agent).map(|content| content == agent.binary())
+                    })
+                })
+                .collect();
+            for opened in opened {
+                assert!(opened.join().expect("the thread ends").expect("the agent is opened"));
+            }
+        });
+        let left = fs::read_dir(home.path().join(".rocksalt")).expect("it is there").count();
+        assert_eq!(left, 1, "no temporary file is left");
     }
 }

@@ -85,7 +85,6 @@ fn words(nature: Nature) -> Vec<&'static str> {
         ("repeatable", nature.repeatable),
         ("runs_states", nature.runs_states),
         ("whole_machine", nature.whole_machine),
-        ("streams", nature.streams),
         ("about_jobs", nature.about_jobs),
     ];
     all.into_iter().filter(|(_, is)| *is).map(|(word, _)| word).collect()

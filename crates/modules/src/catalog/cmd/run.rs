@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// ```
 ///
 /// The command's exit code becomes that of the call.
-#[function("cmd.run", changes, streams, small)]
+#[function("cmd.run", changes, small)]
 pub struct Run(CommandArguments);
 
 impl Function for Run {
@@ -38,7 +38,7 @@ impl Function for Run {
 /// ```text
 /// rocksalt '*' cmd.run_all 'ls -l /nowhere'
 /// ```
-#[function("cmd.run_all", changes, streams, small)]
+#[function("cmd.run_all", changes, small)]
 pub struct RunAll(CommandArguments);
 
 impl Function for RunAll {
@@ -77,7 +77,7 @@ impl Function for RunBg {
 /// ```text
 /// rocksalt '*' cmd.run_stderr 'ls -l /nowhere'
 /// ```
-#[function("cmd.run_stderr", changes, streams, small)]
+#[function("cmd.run_stderr", changes, small)]
 pub struct RunStderr(CommandArguments);
 
 impl Function for RunStderr {
@@ -98,7 +98,7 @@ impl Function for RunStderr {
 /// ```text
 /// rocksalt '*' cmd.run_stdout 'ls -l'
 /// ```
-#[function("cmd.run_stdout", changes, streams, small)]
+#[function("cmd.run_stdout", changes, small)]
 pub struct RunStdout(CommandArguments);
 
 impl Function for RunStdout {
@@ -119,7 +119,7 @@ impl Function for RunStdout {
 /// ```text
 /// rocksalt '*' cmd.retcode 'file /bin/bash'
 /// ```
-#[function("cmd.retcode", changes, streams, small)]
+#[function("cmd.retcode", changes, small)]
 pub struct Retcode(CommandArguments);
 
 impl Function for Retcode {
@@ -140,7 +140,7 @@ impl Function for Retcode {
 /// ```text
 /// rocksalt '*' cmd.shell 'ls -l | grep foo | wc -l'
 /// ```
-#[function("cmd.shell", changes, streams, small)]
+#[function("cmd.shell", changes, small)]
 pub struct Shell(CommandArguments);
 
 impl Function for Shell {
@@ -161,7 +161,7 @@ impl Function for Shell {
 /// ```text
 /// rocksalt '*' cmd.powershell 'Get-ChildItem'
 /// ```
-#[function("cmd.powershell", changes, streams, also("cmd.powershell_all"))]
+#[function("cmd.powershell", changes, also("cmd.powershell_all"))]
 pub struct Powershell(#[allow(dead_code, reason = "taken for the sake of the error that follows")] CommandArguments);
 
 impl Function for Powershell {

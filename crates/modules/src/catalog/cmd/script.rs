@@ -22,7 +22,7 @@ use crate::{Error, Result};
 ///
 /// The result has the exit code, the process id, the output and standard error. The copy of the
 /// script that ran is removed again.
-#[function("cmd.script", changes, streams, no_rest)]
+#[function("cmd.script", changes, no_rest)]
 pub struct Script(ScriptArguments);
 
 impl Function for Script {
@@ -42,7 +42,7 @@ impl Function for Script {
 /// ```text
 /// rocksalt '*' cmd.script_retcode salt://scripts/check.sh
 /// ```
-#[function("cmd.script_retcode", changes, streams, no_rest)]
+#[function("cmd.script_retcode", changes, no_rest)]
 pub struct ScriptRetcode(ScriptArguments);
 
 impl Function for ScriptRetcode {
@@ -64,7 +64,7 @@ impl Function for ScriptRetcode {
 /// rocksalt '*' cmd.exec_code ruby 'puts "cheese"'
 /// rocksalt '*' cmd.exec_code python3 'import sys; print(sys.argv[1:])' args='[a, b]'
 /// ```
-#[function("cmd.exec_code", changes, streams, no_rest)]
+#[function("cmd.exec_code", changes, no_rest)]
 pub struct ExecCode(CodeArguments);
 
 impl Function for ExecCode {
@@ -85,7 +85,7 @@ impl Function for ExecCode {
 /// ```text
 /// rocksalt '*' cmd.exec_code_all ruby 'puts "cheese"'
 /// ```
-#[function("cmd.exec_code_all", changes, streams, no_rest)]
+#[function("cmd.exec_code_all", changes, no_rest)]
 pub struct ExecCodeAll(CodeArguments);
 
 impl Function for ExecCodeAll {
