@@ -203,8 +203,68 @@ impl Extracted {
         format!("{}/", self.name.trim_end_matches('/'))
     }
 
+    /// The facts that are known without reading the archive; the inner error is a verdict that ends the state early.
     fn check(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Result<ExtractPlan, Verdict>> {
         let fail = |text: String| Ok(Err(Verdict::bad(text)));
+        if let Err(verdict) = self.check_arguments(machine) {
+            return Ok(Err(verdict));
+        }
+        let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv).to_owned();
+        let hash = if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() };
+        if !self.source.truth() {
+            return fail(format!("Invalid source \"{}\"", self.source));
+        }
+        let (source, hash) = match file::choose(machine, &self.source, &hash, &saltenv) {
+            Ok(found) => found,
+            Err(text) => return fail(text),
+        };
+        let place = Place::parse(machine, &source, Some(&saltenv))?;
+        if let Place::Local(path) = &place
+            && kind(machine, path) != Some(FileKind::File)
+        {
+            return fail(format!("Source file '{}' does not exist", path.display()));
+        }
+        let format = match self.format(&place) {
+            Ok(format) => format,
+            Err(text) => return fail(text),
+        };
+        let trim = match self.trim() {
+            Ok(trim) => trim,
+            Err(text) => return fail(text),
+        };
+        let wanted = match hash.is_empty() {
+            true => None,
+            false => match file::read_hash(machine, &hash, "", &source, self.source_hash_name.as_deref(), &saltenv) {
+                Ok(wanted) => Some(wanted),
+                Err(text) => return fail(text),
+            },
+        };
+        let copy = match &place {
+            Place::Local(path) => path.clone(),
+            other => cp::destination(machine, other)?,
+        };
+        let fetch = match self.must_fetch(machine, &place, &source, &copy, wanted.as_ref())? {
+            Ok(fetch) => fetch,
+            Err(text) => return fail(text),
+        };
+        let plan =
+            ExtractPlan { source, format, trim, wanted, saltenv, fetch, archive: Archive::File(copy), found: None };
+        if self.skip_files_list_verify.0
+            && let Some((_, request)) = &plan.wanted
+            && self.stored(machine, &plan).as_ref() == Some(request)
+        {
+            let shown = file::redacted(&plan.source);
+            return Ok(Err(Verdict::good(format!(
+                "Archive {shown} existing source sum is the same as the expected one and skip_files_list_verify \
+                 argument was set to True. Extraction is not needed"
+            ))));
+        }
+        Ok(Ok(plan))
+    }
+
+    /// Checks what needs no source: the arguments among themselves, the paths, and the owner.
+    fn check_arguments(&self, machine: &dyn Probe) -> Result<(), Verdict> {
+        let fail = |text: String| Err(Verdict::bad(text));
         if self.skip_files_list_verify.0 && self.skip_verify.0 {
             return fail("Only one of \"skip_files_list_verify\" and \"skip_verify\" can be set to True".into());
         }
@@ -212,8 +272,7 @@ impl Extracted {
         if !name.starts_with('/') {
             return fail(format!("{name} is not an absolute path"));
         }
-        let kind = |path: &str| machine.stat(Path::new(path), true).ok().flatten().map(|stat| stat.kind);
-        if kind(name.trim_end_matches('/')) == Some(FileKind::File) {
+        if kind(machine, name.trim_end_matches('/').as_ref()) == Some(FileKind::File) {
             return fail(format!("{} exists and is not a directory", name.trim_end_matches('/')));
         }
         if self.if_missing.as_ref().is_some_and(|path| !path.starts_with('/')) {
@@ -227,8 +286,8 @@ impl Extracted {
                 return fail(format!("Value for 'enforce_ownership_on' must be within {}", self.directory()));
             }
         }
-        if let Some(path) = self.if_missing.as_ref().filter(|path| kind(path).is_some()) {
-            return Ok(Err(Verdict::good(format!("Path {path} exists"))));
+        if let Some(path) = self.if_missing.as_ref().filter(|path| kind(machine, path.as_ref()).is_some()) {
+            return Err(Verdict::good(format!("Path {path} exists")));
         }
         if self.user.truth() && file::uid(machine, &self.user).is_none() {
             return fail(format!("User {} does not exist", self.user));
@@ -236,22 +295,11 @@ impl Extracted {
         if self.group.truth() && file::gid(machine, &self.group).is_none() {
             return fail(format!("Group {} does not exist", self.group));
         }
-        let saltenv = self.saltenv.as_deref().unwrap_or(step.saltenv).to_owned();
-        let hash = if self.source_hash.truth() { self.source_hash.to_string() } else { String::new() };
-        if !self.source.truth() {
-            return fail(format!("Invalid source \"{}\"", self.source));
-        }
-        let (source, hash) = match file::choose(machine, &self.source, &hash, &saltenv) {
-            Ok(found) => found,
-            Err(text) => return fail(text),
-        };
-        let place = Place::parse(machine, &source, Some(&saltenv))?;
-        let shown = file::redacted(&source);
-        if let Place::Local(path) = &place
-            && kind(&path.to_string_lossy()) != Some(FileKind::File)
-        {
-            return fail(format!("Source file '{}' does not exist", path.display()));
-        }
+        Ok(())
+    }
+
+    /// The archive's format, if the arguments fit it.
+    fn format(&self, place: &Place) -> Result<ArchiveFormat, String> {
         let format = match &self.archive_format {
             Some(name) => ArchiveFormat::named(name).ok_or_else(|| {
                 format!(
@@ -265,72 +313,8 @@ impl Extracted {
                  archive_format to one of the following: tar, rar, zip"
                     .to_owned()
             }),
-        };
-        let format = match format {
-            Ok(format) => format,
-            Err(text) => return fail(text),
-        };
-        if let Some(text) = self.misfit(format) {
-            return fail(text.into());
-        }
-        let trim = match &self.trim_output {
-            Value::Null | Value::Bool(false) => None,
-            Value::Bool(true) => Some(100),
-            other => match other.to_string().parse::<usize>() {
-                Ok(0) => None,
-                Ok(count) => Some(count),
-                Err(_) => return fail("Invalid value for trim_output, must be True/False or an integer".into()),
-            },
-        };
-        let wanted = match hash.is_empty() {
-            true => None,
-            false => match file::read_hash(machine, &hash, "", &source, self.source_hash_name.as_deref(), &saltenv) {
-                Ok(wanted) => Some(wanted),
-                Err(text) => return fail(text),
-            },
-        };
-        let copy = match &place {
-            Place::Local(path) => path.clone(),
-            other => cp::destination(machine, other)?,
-        };
-        let fetch = match &place {
-            Place::Local(_) => false,
-            Place::Tree { path, saltenv } => {
-                // A valid copy in the cache need not be fetched again.
-                let sum = machine.tree().hash(saltenv, path)?;
-                let Some(sum) = sum else {
-                    return fail(format!("Source file {shown} not found in saltenv '{saltenv}'"));
-                };
-                kind(&copy.to_string_lossy()) != Some(FileKind::File)
-                    || file::sum_of(machine, &copy, digest::DigestAlgorithm::Sha256)? != sum
-            }
-            _ => {
-                if hash.is_empty() && !self.skip_verify && !self.use_etag {
-                    return fail(format!(
-                        "Unable to verify upstream hash of source file {shown}, please set source_hash or set \
-                         skip_verify or use_etag to True"
-                    ));
-                }
-                match &wanted {
-                    Some((sort, sum)) if kind(&copy.to_string_lossy()) == Some(FileKind::File) && !self.skip_verify => {
-                        file::sum_of(machine, &copy, *sort)? != *sum
-                    }
-                    _ => true,
-                }
-            }
-        };
-        let plan =
-            ExtractPlan { source, format, trim, wanted, saltenv, fetch, archive: Archive::File(copy), found: None };
-        if self.skip_files_list_verify.0
-            && let Some((_, request)) = &plan.wanted
-            && self.stored(machine, &plan).as_ref() == Some(request)
-        {
-            return Ok(Err(Verdict::good(format!(
-                "Archive {shown} existing source sum is the same as the expected one and skip_files_list_verify \
-                 argument was set to True. Extraction is not needed"
-            ))));
-        }
-        Ok(Ok(plan))
+        }?;
+        self.misfit(format).map_or(Ok(format), |text| Err(text.into()))
     }
 
     /// An argument that doesn't apply to this kind of archive.
@@ -351,6 +335,53 @@ impl Extracted {
             }
             _ => None,
         }
+    }
+
+    /// The number of files to show, if not all.
+    fn trim(&self) -> Result<Option<usize>, String> {
+        match &self.trim_output {
+            Value::Null | Value::Bool(false) => Ok(None),
+            Value::Bool(true) => Ok(Some(100)),
+            other => match other.to_string().parse::<usize>() {
+                Ok(0) => Ok(None),
+                Ok(count) => Ok(Some(count)),
+                Err(_) => Err("Invalid value for trim_output, must be True/False or an integer".into()),
+            },
+        }
+    }
+
+    /// Whether the archive must be fetched first; the inner error is the reason why it can't be.
+    fn must_fetch(
+        &self,
+        machine: &dyn Probe,
+        place: &Place,
+        source: &str,
+        copy: &Path,
+        wanted: Option<&(digest::DigestAlgorithm, String)>,
+    ) -> Result<Result<bool, String>> {
+        let shown = file::redacted(source);
+        let cached = || kind(machine, copy) == Some(FileKind::File);
+        Ok(Ok(match place {
+            Place::Local(_) => false,
+            Place::Tree { path, saltenv } => {
+                // A valid copy in the cache need not be fetched again.
+                let sum = machine.tree().hash(saltenv, path)?;
+                let Some(sum) = sum else {
+                    return Ok(Err(format!("Source file {shown} not found in saltenv '{saltenv}'")));
+                };
+                !cached() || file::sum_of(machine, copy, digest::DigestAlgorithm::Sha256)? != sum
+            }
+            _ => match wanted {
+                None if !self.skip_verify && !self.use_etag => {
+                    return Ok(Err(format!(
+                        "Unable to verify upstream hash of source file {shown}, please set source_hash or set \
+                         skip_verify or use_etag to True"
+                    )));
+                }
+                Some((sort, sum)) if cached() && !self.skip_verify => file::sum_of(machine, copy, *sort)? != *sum,
+                _ => true,
+            },
+        }))
     }
 
     fn proof<'a>(&'a self, hash: &'a str) -> file::Proof<'a> {
@@ -461,6 +492,11 @@ impl Extracted {
             Archive::File(path) => file::sum_of(machine, path, digest::DigestAlgorithm::Sha256).ok(),
         }
     }
+}
+
+/// The kind of what a path leads to, if it is there.
+fn kind(machine: &dyn Probe, path: &Path) -> Option<FileKind> {
+    machine.stat(path, true).ok().flatten().map(|stat| stat.kind)
 }
 
 /// The number of leading path parts that tar strips.

@@ -1,5 +1,7 @@
 //! `file.find`: files by name, type, owner, size, time or content.
 
+use std::path::{Path, PathBuf};
+
 use rocksalt_core::Value;
 use rocksalt_core::sort::sort_by;
 use rocksalt_macros::function;
@@ -69,14 +71,7 @@ impl Function for Find {
                 other => return Err(Error::arguments(format!("invalid option \"{other}\""))),
             }
         }
-        let mut criteria = Criteria::default();
-        criteria.name(self.name.as_deref(), self.iname.as_deref());
-        criteria.regex(self.regex.as_deref(), self.iregex.as_deref())?;
-        criteria.kinds = self.r#type.as_deref().map(kinds).transpose()?;
-        criteria.owner(machine, self.owner.as_ref(), self.group.as_ref())?;
-        criteria.size(self.size.as_deref())?;
-        criteria.mtime(self.mtime.as_deref(), machine.now())?;
-        criteria.grep(self.grep.as_deref())?;
+        let criteria = self.criteria(machine)?;
         let delete = self.delete.as_deref().map(kinds).transpose()?;
         if delete.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::arguments("missing value for \"delete\" option").hint("delete=f removes files"));
@@ -88,23 +83,7 @@ impl Function for Find {
                 .hint(format!("known are {}", FIELDS.join(", "))));
         }
 
-        let top = expand(machine, &self.path);
-        let tops = match glob::is_pattern(&self.path) && matches!(machine.stat(&top, false), Ok(None)) {
-            true => glob::paths(machine, &top.to_string_lossy()),
-            false => vec![top],
-        };
-        let (least, most) = (self.mindepth.unwrap_or(0) as usize, self.maxdepth.unwrap_or(u32::MAX) as usize);
-        let mut found = Vec::new();
-        for top in tops {
-            walk(machine, &top, &mut |path, stat| {
-                let depth = path.components().count().saturating_sub(top.components().count());
-                if depth >= least && criteria.fit(machine, path, stat)? {
-                    found.push((path.to_owned(), stat.clone()));
-                }
-                Ok(depth < most)
-            })?;
-        }
-        sort_by(&mut found, |one, other| one.0.cmp(&other.0));
+        let found = self.search(machine, &criteria)?;
         let mut results = Vec::new();
         for (path, stat) in &found {
             let name = path.to_string_lossy().into_owned();
@@ -135,9 +114,45 @@ impl Function for Find {
     }
 }
 
+impl Find {
+    fn criteria(&self, machine: &dyn System) -> Result<Criteria> {
+        let mut criteria = Criteria::default();
+        criteria.name(self.name.as_deref(), self.iname.as_deref());
+        criteria.regex(self.regex.as_deref(), self.iregex.as_deref())?;
+        criteria.kinds = self.r#type.as_deref().map(kinds).transpose()?;
+        criteria.owner(machine, self.owner.as_ref(), self.group.as_ref())?;
+        criteria.size(self.size.as_deref())?;
+        criteria.mtime(self.mtime.as_deref(), machine.now())?;
+        criteria.grep(self.grep.as_deref())?;
+        Ok(criteria)
+    }
+
+    /// All paths that fit, in order.
+    fn search(&self, machine: &dyn System, criteria: &Criteria) -> Result<Vec<(PathBuf, Stat)>> {
+        let top = expand(machine, &self.path);
+        let tops = match glob::is_pattern(&self.path) && matches!(machine.stat(&top, false), Ok(None)) {
+            true => glob::paths(machine, &top.to_string_lossy()),
+            false => vec![top],
+        };
+        let (least, most) = (self.mindepth.unwrap_or(0) as usize, self.maxdepth.unwrap_or(u32::MAX) as usize);
+        let mut found = Vec::new();
+        for top in tops {
+            walk(machine, &top, &mut |path, stat| {
+                let depth = path.components().count().saturating_sub(top.components().count());
+                if depth >= least && criteria.fit(machine, path, stat)? {
+                    found.push((path.to_owned(), stat.clone()));
+                }
+                Ok(depth < most)
+            })?;
+        }
+        sort_by(&mut found, |one, other| one.0.cmp(&other.0));
+        Ok(found)
+    }
+}
+
 const FIELDS: [&str; 10] = ["group", "md5", "mode", "mtime", "name", "owner", "path", "size", "type", "user"];
 
-fn show(machine: &dyn System, field: &str, path: &std::path::Path, stat: &Stat) -> Result<Value> {
+fn show(machine: &dyn System, field: &str, path: &Path, stat: &Stat) -> Result<Value> {
     Ok(match field {
         "group" => group_name(machine, stat.gid),
         "md5" if stat.kind == FileKind::File => super::content::sum_of(machine, path, digest_kind("md5")?)?.into(),

@@ -36,41 +36,9 @@ impl State for Present {
     fn plan(&self, machine: &dyn Probe, _: &Step<'_>) -> Result<Decision> {
         let (path, mut hosts) = HostsFile::read(machine)?;
         let name = &self.name;
-        let wanted = self.comment.as_deref().filter(|comment| !comment.is_empty());
-        let (mut good, mut bad) = (Vec::new(), false);
-        let (mut add, mut remark, mut remove) = (Vec::new(), Vec::new(), Vec::new());
-        let mut warnings = Vec::new();
-        for ip in &self.ip {
-            if hosts.get(ip).is_none() {
-                add.push(ip.clone());
-                remark.extend(wanted.map(|_| ip.clone()));
-            }
-        }
-        for host in hosts.addresses() {
-            let (ip, has) = (&host.ip, host.names.contains(name));
-            if !self.ip.contains(ip) {
-                if has && self.clean.0 {
-                    remove.push(ip.clone());
-                } else if has {
-                    warnings.push(format!(
-                        "Host {name} present for IP address {ip}. To get rid of this warning, either run this state \
-                         with 'clean' set to True to remove {name} from {ip}, or add {ip} to the 'ip' argument."
-                    ));
-                }
-            } else if has && wanted.is_some() && host.comment.as_deref() != wanted {
-                remark.push(ip.clone());
-            } else if has {
-                good.push(format!("Host {name} ({ip}) already present"));
-            } else if ip.parse::<std::net::IpAddr>().is_ok() {
-                add.push(ip.clone());
-                remark.extend(wanted.map(|_| ip.clone()));
-            } else {
-                bad = true;
-                good.push(format!("Invalid IP Address for {name} ({ip})"));
-            }
-        }
-        let comment = wanted.unwrap_or_default();
-        let (mut would, mut done) = (good.clone(), good);
+        let comment = self.comment.as_deref().unwrap_or_default();
+        let HostDifference { kept, invalid, add, remark, remove, warnings } = self.compare(&hosts);
+        let (mut would, mut done) = (kept.clone(), kept);
         let mut changes = Map::new();
         for (ips, key, dry, told) in [
             (&add, "added", format!("Host {name} (@) would be added"), format!("Added host {name} (@)")),
@@ -97,7 +65,7 @@ impl State for Present {
         remark.iter().for_each(|ip| hosts.remark(ip, comment));
         remove.iter().for_each(|ip| hosts.remove(ip, name));
         let end = |lines: &[String], pending: bool| {
-            let result = if bad { Some(false) } else { (!pending).then_some(true) };
+            let result = if invalid { Some(false) } else { (!pending).then_some(true) };
             let verdict = Verdict { result, changes: changes.clone(), ..Verdict::good(lines.join("\n")) };
             Verdict { warnings: warnings.clone(), ..verdict }
         };
@@ -111,6 +79,57 @@ impl State for Present {
     fn touches(&self) -> Touches {
         hosts_file()
     }
+}
+
+impl Present {
+    fn compare(&self, hosts: &HostsFile) -> HostDifference {
+        let name = &self.name;
+        let wanted = self.comment.as_deref().filter(|comment| !comment.is_empty());
+        let mut difference = HostDifference::default();
+        for ip in &self.ip {
+            if hosts.get(ip).is_none() {
+                difference.add.push(ip.clone());
+                difference.remark.extend(wanted.map(|_| ip.clone()));
+            }
+        }
+        for host in hosts.addresses() {
+            let (ip, has) = (&host.ip, host.names.contains(name));
+            if !self.ip.contains(ip) {
+                if has && self.clean.0 {
+                    difference.remove.push(ip.clone());
+                } else if has {
+                    difference.warnings.push(format!(
+                        "Host {name} present for IP address {ip}. To get rid of this warning, either run this state \
+                         with 'clean' set to True to remove {name} from {ip}, or add {ip} to the 'ip' argument."
+                    ));
+                }
+            } else if has && wanted.is_some() && host.comment.as_deref() != wanted {
+                difference.remark.push(ip.clone());
+            } else if has {
+                difference.kept.push(format!("Host {name} ({ip}) already present"));
+            } else if ip.parse::<std::net::IpAddr>().is_ok() {
+                difference.add.push(ip.clone());
+                difference.remark.extend(wanted.map(|_| ip.clone()));
+            } else {
+                difference.invalid = true;
+                difference.kept.push(format!("Invalid IP Address for {name} ({ip})"));
+            }
+        }
+        difference
+    }
+}
+
+/// How a hosts file differs from what [`Present`] specifies: addresses, by what they need.
+#[derive(Default)]
+struct HostDifference {
+    /// The lines of the comment about addresses that stay as they are.
+    kept: Vec<String>,
+    invalid: bool,
+    add: Vec<String>,
+    /// These get the comment.
+    remark: Vec<String>,
+    remove: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Makes sure that a name does not stand for an address.

@@ -203,15 +203,8 @@ impl Mounted {
         let mounts = active::all(machine)?;
         let real = canonical(machine, Path::new(name)).to_string_lossy().into_owned();
         let Some(current) = active::at(&mounts, &real) else { return Ok(Ok(self.absent(machine, name))) };
-        let finding = |act, comment: &str| Finding {
-            act,
-            comment: comment.to_owned(),
-            would: comment.to_owned(),
-            only: false,
-            changes: Map::new(),
-        };
         if !self.mount.0 {
-            return Ok(Ok(finding(MountAction::Nothing, "")));
+            return Ok(Ok(Finding::new(MountAction::Nothing, "")));
         }
         let wanted = listed(&self.opts);
         let device = match Device::find(machine, &self.device) {
@@ -224,30 +217,7 @@ impl Mounted {
             false => current.is_of(machine, &device),
         };
         if !same {
-            let mut others = vec![current.device.clone()];
-            others.push(canonical(machine, Path::new(&current.device)).to_string_lossy().into_owned());
-            for pattern in listed(&self.device_name_regex) {
-                let pattern = Pattern::at_start(&pattern, Flags::default())?;
-                for other in &others {
-                    if pattern.matches(other)? {
-                        return Ok(Ok(finding(
-                            MountAction::Nothing,
-                            &format!("An umount will not be forced because device matched device_name_regex: {other}"),
-                        )));
-                    }
-                }
-            }
-            let mut text = format!("Forced unmount because devices don't match. Wanted: {}", device.given);
-            if device.real != device.given {
-                text += &format!(" ({})", device.real);
-            }
-            text += &format!(", current: {}", others.join(", "));
-            let mut found = finding(MountAction::Replace, "Target was successfully mounted");
-            found.would =
-                format!("An umount would have been forced because devices do not match.  Watched: {}", self.device);
-            found.changes.insert("umount", text);
-            found.changes.insert("mount", true);
-            return Ok(Ok(found));
+            return self.other_device(machine, current, &device).map(Ok);
         }
         let extra = Extra::new(
             &self.extra_mount_invisible_options,
@@ -260,7 +230,7 @@ impl Mounted {
         if changed.is_empty() {
             changed = self.given_up(machine, current, name, table, &wanted, &extra);
         }
-        let mut found = finding(MountAction::Nothing, "Target was already mounted");
+        let mut found = Finding::new(MountAction::Nothing, "Target was already mounted");
         if !changed.is_empty() {
             let list = changed.join(",");
             let anew = matches!(self.fstype.as_str(), "nfs" | "cvfs") || self.fstype.starts_with("fuse");
@@ -271,6 +241,34 @@ impl Mounted {
             found.changes.insert("umount", format!("Forced {how} because options ({list}) changed"));
         }
         Ok(Ok(found))
+    }
+
+    /// Replaces the mount of another device, unless `device_name_regex` accepts it.
+    fn other_device(&self, machine: &dyn Probe, current: &ActiveMount, device: &Device) -> Result<Finding> {
+        let mut others = vec![current.device.clone()];
+        others.push(canonical(machine, Path::new(&current.device)).to_string_lossy().into_owned());
+        for pattern in listed(&self.device_name_regex) {
+            let pattern = Pattern::at_start(&pattern, Flags::default())?;
+            for other in &others {
+                if pattern.matches(other)? {
+                    return Ok(Finding::new(
+                        MountAction::Nothing,
+                        &format!("An umount will not be forced because device matched device_name_regex: {other}"),
+                    ));
+                }
+            }
+        }
+        let mut text = format!("Forced unmount because devices don't match. Wanted: {}", device.given);
+        if device.real != device.given {
+            text += &format!(" ({})", device.real);
+        }
+        text += &format!(", current: {}", others.join(", "));
+        let mut found = Finding::new(MountAction::Replace, "Target was successfully mounted");
+        found.would =
+            format!("An umount would have been forced because devices do not match.  Watched: {}", self.device);
+        found.changes.insert("umount", text);
+        found.changes.insert("mount", true);
+        Ok(found)
     }
 
     /// Options of the old entry that are no longer requested but still in effect. Salt keeps a cache for this.
@@ -397,6 +395,13 @@ impl Mounted {
                 mounting::run(machine, &request.mount())
             }
         }
+    }
+}
+
+impl Finding {
+    /// A finding that the run and the dry run report in the same words.
+    fn new(act: MountAction, comment: &str) -> Finding {
+        Finding { act, comment: comment.to_owned(), would: comment.to_owned(), only: false, changes: Map::new() }
     }
 }
 

@@ -130,39 +130,9 @@ impl Running {
         } else if !make {
             comments.push(format!("Container '{name}' is already configured as specified"));
         }
-        let start = self.starts(make, container.is_some(), before);
-        if !make && !start && signal.is_none() {
+        if !make && signal.is_none() && !self.starts(make, container.is_some(), before) {
             return sql::settled(Verdict::good(told(&comments)));
         }
-        let after = if start {
-            "running"
-        } else if make {
-            "stopped"
-        } else {
-            before.unwrap_or("stopped")
-        };
-        let mut foretold = changes.clone();
-        if before != Some(after) {
-            foretold.insert("state", state(before, after));
-        }
-        if other_image {
-            foretold.insert("image", change(old_image.clone(), image_id.clone()));
-        }
-        if force && container.is_some() {
-            foretold.insert("forced_update", true);
-        }
-        let mut would = comments.clone();
-        match (&signal, make) {
-            (Some(signal), _) => would.push(format!("Signal {signal} would be sent to container")),
-            (None, true) => {
-                would.push(format!(
-                    "Container '{name}' would be {}",
-                    if container.is_some() { "replaced" } else { "created" }
-                ));
-            }
-            (None, false) => would.push("Container would be started".into()),
-        }
-        let verdict = Verdict::would(told(&would)).changes(foretold);
         let plan = ContainerPlan {
             engine,
             request,
@@ -176,7 +146,40 @@ impl Running {
             changes,
             comments,
         };
-        Ok(Decision::Change(plan, verdict))
+        let would = self.foretold(&plan, image_id, force);
+        Ok(Decision::Change(plan, would))
+    }
+
+    /// The verdict of a dry run.
+    fn foretold(&self, plan: &ContainerPlan, image_id: Option<String>, force: bool) -> Verdict {
+        let before = plan.before.as_deref();
+        let after = if self.starts(plan.make, plan.exists, before) {
+            "running"
+        } else if plan.make {
+            "stopped"
+        } else {
+            before.unwrap_or("stopped")
+        };
+        let mut changes = plan.changes.clone();
+        if before != Some(after) {
+            changes.insert("state", state(before, after));
+        }
+        if plan.exists && plan.old_image != image_id {
+            changes.insert("image", change(plan.old_image.clone(), image_id));
+        }
+        if force && plan.exists {
+            changes.insert("forced_update", true);
+        }
+        let mut comments = plan.comments.clone();
+        comments.push(match (&plan.signal, plan.make) {
+            (Some(signal), _) => format!("Signal {signal} would be sent to container"),
+            (None, true) => {
+                let how = if plan.exists { "replaced" } else { "created" };
+                format!("Container '{}' would be {how}", self.name)
+            }
+            (None, false) => "Container would be started".into(),
+        });
+        Verdict::would(told(&comments)).changes(changes)
     }
 
     fn carry_out(

@@ -68,56 +68,62 @@ impl FileInstall<'_> {
                 changes.insert("new", format!("file {name} created"))
             }
         };
-        let mask = look::umask(machine);
-        let fresh = if self.from_source || self.request.mode.is_some() { 0o600 } else { 0o666 & !mask };
-        let mode = self.request.mode.clone().unwrap_or_else(|| octal(0o666 & !mask));
-        if mode != octal(fresh) {
-            changes.insert("mode", mode.as_str());
-        }
-        let (uid, gid) = permissions::numbers(machine, &self.request.user, &self.request.group);
-        let own = machine_owner(machine, above);
-        let mut plan = Plan::brief(Verdict::default()).or("Unable to manage file: ");
-        for path in missing {
-            let mode = self.directory_mode().as_deref().and_then(bits).unwrap_or(0o777 & !mask);
-            plan = plan.then(Action::MakeDirectory { path, mode, uid, gid });
-        }
         let bytes = content.unwrap_or_default();
-        plan = plan.all(self.check_action(&bytes));
         let hash = digest::of(digest::DigestAlgorithm::Sha256, &bytes);
-        let given_away = uid.is_some() || gid.is_some();
-        // Nobody else may read the content before the final owner is set.
-        let first = if given_away { Some(0o600) } else { bits(&mode) };
-        plan = plan.then(Action::Write { path: name.to_owned(), content: bytes, mode: first, parents: false });
-        for (wanted, number, own, key) in
-            [(&self.request.user, uid, own.0, "user"), (&self.request.group, gid, own.1, "group")]
-        {
-            if number.is_some_and(|number| number != own) {
-                changes.insert(key, wanted.clone());
-            }
-        }
-        if given_away {
-            let failure = format!("Failed to change user to {}", self.request.user);
-            plan = plan.then(Action::Owner { path: name.to_owned(), uid, gid, follow: false, failure });
-        }
-        if given_away || first.is_none() {
-            let failure = format!("Failed to change mode to {mode}");
-            plan = plan.then(match bits(&mode) {
-                Some(bits) => Action::Mode { path: name.to_owned(), mode: bits, failure },
-                None => Action::Fail(failure),
-            });
-        }
-        // Flags and labels of a new file are set without comparing.
-        plan = plan.all(self.late_attributes()).all(self.request.selinux.set(name));
+        let creation = self.creation(machine, missing, bytes);
+        changes.extend(creation.changes);
         let mut done = Verdict::good(comment).changes(changes).output("path", name).output("hash", hash);
         if self.ignored.any() {
             done.further.insert("skip_req", true);
         }
-        plan.done = done;
+        let plan = Plan::brief(done).or("Unable to manage file: ").all(creation.actions);
         let newfile = match self.new_file_diff {
             true => Map::from_iter([("diff".into(), difference.into())]),
             false => Map::from_iter([("newfile".into(), name.into())]),
         };
         Decision::Change(plan, would_change(name).changes(newfile))
+    }
+
+    /// Makes the missing directories and the file, with owner and mode. The changes are the attributes that differ from
+    /// those that any new file gets.
+    fn creation(&mut self, machine: &dyn Probe, missing: Vec<String>, content: Vec<u8>) -> Mending {
+        let name = self.name;
+        let mut creation = Mending::default();
+        let mask = look::umask(machine);
+        let fresh = if self.from_source || self.request.mode.is_some() { 0o600 } else { 0o666 & !mask };
+        let mode = self.request.mode.clone().unwrap_or_else(|| octal(0o666 & !mask));
+        if mode != octal(fresh) {
+            creation.changes.insert("mode", mode.as_str());
+        }
+        let (uid, gid) = permissions::numbers(machine, &self.request.user, &self.request.group);
+        let own = machine_owner(machine, look::above(name));
+        for (wanted, number, own, key) in
+            [(&self.request.user, uid, own.0, "user"), (&self.request.group, gid, own.1, "group")]
+        {
+            if number.is_some_and(|number| number != own) {
+                creation.changes.insert(key, wanted.clone());
+            }
+        }
+        for path in missing {
+            let mode = self.directory_mode().as_deref().and_then(bits).unwrap_or(0o777 & !mask);
+            creation.actions.push(Action::MakeDirectory { path, mode, uid, gid });
+        }
+        creation.actions.extend(self.check_action(&content));
+        let given_away = uid.is_some() || gid.is_some();
+        // Nobody else may read the content before the final owner is set.
+        let first = if given_away { Some(0o600) } else { bits(&mode) };
+        creation.actions.push(Action::Write { path: name.to_owned(), content, mode: first, parents: false });
+        if given_away {
+            let failure = format!("Failed to change user to {}", self.request.user);
+            creation.actions.push(Action::Owner { path: name.to_owned(), uid, gid, follow: false, failure });
+        }
+        if given_away || first.is_none() {
+            creation.actions.push(permissions::set_mode(name, &mode));
+        }
+        // Flags and labels of a new file are set without comparing.
+        creation.actions.extend(self.late_attributes());
+        creation.actions.extend(self.request.selinux.set(name));
+        creation
     }
 
     fn update(mut self, machine: &dyn Probe) -> Decision {
@@ -164,20 +170,7 @@ impl FileInstall<'_> {
         let mut plan = Plan::brief(Verdict::default()).or("Failed to commit change: ");
         plan = plan.all(self.check_action(&bytes));
         if differs {
-            if self.backup && look::exists(machine, &real) {
-                plan = plan.all(backup::actions(machine, &real));
-            }
-            let mode = self.request.mode.as_deref().and_then(bits);
-            let mode = if mending.changes.contains_key("user") { mode.map(|mode| mode & 0o700) } else { mode };
-            let fresh = replaces_link.then(|| look::found(machine, name).map_or(0o600, |stat| stat.mode));
-            plan = plan.then(Action::Write { path: real, content: bytes, mode: mode.or(fresh), parents: false });
-            if let Some(mode) = self.request.mode.as_deref().and_then(bits) {
-                let failure = format!("Failed to change mode to {mode:04o}");
-                plan = plan.all(
-                    (!mending.changes.contains_key("mode") && mending.changes.contains_key("user"))
-                        .then(|| Action::Mode { path: name.to_owned(), mode, failure }),
-                );
-            }
+            plan = plan.all(self.overwrite(machine, real, bytes, replaces_link, &mending.changes));
         }
         plan = plan.all(mending.actions);
         let mut done = finished(Verdict::good(format!("File {name} updated")).changes(changes));
@@ -191,6 +184,31 @@ impl FileInstall<'_> {
         }
         plan.done = done;
         Decision::Change(plan, would)
+    }
+
+    /// Writes the new content. If the owner changes too, only the old one may read it at first.
+    fn overwrite(
+        &self,
+        machine: &dyn Probe,
+        real: String,
+        content: Vec<u8>,
+        replaces_link: bool,
+        mended: &Map,
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.backup && look::exists(machine, &real) {
+            actions.extend(backup::actions(machine, &real));
+        }
+        let wanted = self.request.mode.as_deref().and_then(bits);
+        let given_away = mended.contains_key("user");
+        let mode = if given_away { wanted.map(|mode| mode & 0o700) } else { wanted };
+        let fresh = replaces_link.then(|| look::found(machine, self.name).map_or(0o600, |stat| stat.mode));
+        actions.push(Action::Write { path: real, content, mode: mode.or(fresh), parents: false });
+        if let Some(mode) = wanted.filter(|_| given_away && !mended.contains_key("mode")) {
+            let failure = format!("Failed to change mode to {mode:04o}");
+            actions.push(Action::Mode { path: self.name.to_owned(), mode, failure });
+        }
+        actions
     }
 
     /// The required changes of owner, mode, flags and label.

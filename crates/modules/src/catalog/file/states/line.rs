@@ -74,32 +74,9 @@ impl Line {
             return Err(Verdict::bad("Must provide name to file.line"));
         }
         let made = self.create.0 && !step.test && look::is_absolute(&name) && !look::exists(machine, &name);
-        if !made {
-            edit::check_file(machine, &name)?;
-        }
-        let mode = self.mode.as_deref().map(str::to_lowercase).filter(|mode| !mode.is_empty());
-        let Some(mode) = mode else {
-            return Err(Verdict::bad("Mode was not defined. How to process the file?"));
-        };
-        if mode != "delete" && self.content.is_none() {
-            return Err(Verdict::bad("Content can only be empty if mode is ['delete']"));
-        }
-        if !made && !look::is_file(machine, &name) {
-            let text = format!("File \"{name}\" does not exists or is not a file.");
-            let quiet = Verdict::good("No changes needed to be made");
-            return Err(if self.quiet.0 { quiet } else { Verdict::bad(text) });
-        }
+        let mode = self.checked_mode(machine, &name, made)?;
         let text = if made { FileText::empty(&name) } else { FileText::read(machine, &name)? };
-        let edit = Edit {
-            content: self.content.as_deref().unwrap_or_default(),
-            wanted: self.r#match.as_deref(),
-            mode: LineMode::read(&mode).ok_or_else(|| Verdict::bad(format!("Unknown mode: \"{mode}\"")))?,
-            location: self.location.as_deref(),
-            before: self.before.as_deref(),
-            after: self.after.as_deref(),
-            indent: self.indent.0,
-        };
-        let lines = edit.edit(&text.old).map_err(Verdict::bad)?;
+        let lines = self.edit(&mode)?.edit(&text.old).map_err(Verdict::bad)?;
         let new = lines.concat();
         // Owner and mode are only changed on an existing file.
         let request = PermissionsSpec {
@@ -134,12 +111,7 @@ impl Line {
             would = Verdict::would("Changes would be made").change("diff", shown);
         }
         let mended = match made {
-            true => {
-                let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
-                let failure = format!("Failed to change user to {}", request.user);
-                let owner = Action::Owner { path: name, uid, gid, follow: true, failure };
-                if uid.is_some() || gid.is_some() { vec![owner] } else { Vec::new() }
-            }
+            true => new_owner(machine, &name, &request).into_iter().collect(),
             false => request.look(machine, &name).actions,
         };
         if new == text.old && !made && mended.is_empty() {
@@ -147,6 +119,46 @@ impl Line {
         }
         Ok(Decision::Change(plan.all(mended), would))
     }
+
+    /// The mode, if there is a file to edit or one that is `made`.
+    fn checked_mode(&self, machine: &dyn Probe, name: &str, made: bool) -> Result<String, Verdict> {
+        if !made {
+            edit::check_file(machine, name)?;
+        }
+        let mode = self.mode.as_deref().map(str::to_lowercase).filter(|mode| !mode.is_empty());
+        let Some(mode) = mode else {
+            return Err(Verdict::bad("Mode was not defined. How to process the file?"));
+        };
+        if mode != "delete" && self.content.is_none() {
+            return Err(Verdict::bad("Content can only be empty if mode is ['delete']"));
+        }
+        if !made && !look::is_file(machine, name) {
+            let text = format!("File \"{name}\" does not exists or is not a file.");
+            let quiet = Verdict::good("No changes needed to be made");
+            return Err(if self.quiet.0 { quiet } else { Verdict::bad(text) });
+        }
+        Ok(mode)
+    }
+
+    fn edit(&self, mode: &str) -> Result<Edit<'_>, Verdict> {
+        Ok(Edit {
+            content: self.content.as_deref().unwrap_or_default(),
+            wanted: self.r#match.as_deref(),
+            mode: LineMode::read(mode).ok_or_else(|| Verdict::bad(format!("Unknown mode: \"{mode}\"")))?,
+            location: self.location.as_deref(),
+            before: self.before.as_deref(),
+            after: self.after.as_deref(),
+            indent: self.indent.0,
+        })
+    }
+}
+
+/// Gives a new file away. Its mode is that with which it is written.
+fn new_owner(machine: &dyn Probe, name: &str, request: &PermissionsSpec) -> Option<Action> {
+    let (uid, gid) = permissions::numbers(machine, &request.user, &request.group);
+    let failure = format!("Failed to change user to {}", request.user);
+    let owner = Action::Owner { path: name.to_owned(), uid, gid, follow: true, failure };
+    (uid.is_some() || gid.is_some()).then_some(owner)
 }
 
 /// The time in the format of Salt's backup names.

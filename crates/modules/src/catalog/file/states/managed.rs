@@ -154,29 +154,11 @@ impl Managed {
             return Err(Verdict::bad("Destination file name is required"));
         }
         let keep_mode = self.mode.as_str().is_some_and(|mode| mode.eq_ignore_ascii_case("keep"));
-        let contents = Contents {
-            contents: &self.contents,
-            contents_pillar: &self.contents_pillar,
-            contents_grains: &self.contents_grains,
-            contents_delimiter: &self.contents_delimiter,
-            contents_newline: self.contents_newline.0,
-            allow_empty: self.allow_empty.0,
-        };
+        let contents = self.contents();
         self.check_arguments(&contents, keep_mode)?;
         let given = contents.read(machine)?.map(|given| self.rendered(machine, step, given)).transpose()?;
         let user = if self.user.truth() { &self.user } else { &self.owner };
-        if !self.create && !look::is_file(machine, &name) {
-            return Err(Verdict::good(format!("File {name} is not present and is not set for creation")));
-        }
-        if let Some(fault) = permissions::check_owners(machine, user, &self.group, step.test) {
-            return Err(Verdict::bad(fault));
-        }
-        if !look::is_absolute(&name) {
-            return Err(Verdict::bad(format!("Specified file {name} is not an absolute path")));
-        }
-        if look::is_directory(machine, &name) && !self.removed {
-            return Err(Verdict::bad(format!("Specified target {name} is a directory")));
-        }
+        self.check_target(machine, &name, user, step.test)?;
         if !self.context.is_null() && self.context.as_map().is_none() {
             return Err(Verdict::bad("Context must be formed as a dict"));
         }
@@ -191,8 +173,7 @@ impl Managed {
             selinux: selinux::SelinuxContext::read(&self.selinux),
             follow: self.follow_symlinks.0,
         };
-        // A list counts as a source even if none of its files exists.
-        let has_source = self.source.truth() || self.source.as_list().is_some();
+        let has_source = self.has_source();
         let there = look::exists(machine, &name) && !self.removed;
         let replace = self.replace.0 && (has_source || given.is_some()) && !self.has_wished_sum(machine, step, &name);
         if !replace && there {
@@ -213,10 +194,42 @@ impl Managed {
             }
             None => None,
         };
-        let install = FileInstall {
-            name: &name,
+        Ok(match self.install(machine, &name, content, request).decide(machine, step.test) {
+            Decision::Settled(verdict) if step.test && verdict.result == Some(true) => {
+                let comment = format!("The file {name} is in the correct state");
+                Decision::Settled(Verdict { comment, ..verdict })
+            }
+            decision => decision,
+        })
+    }
+
+    fn contents(&self) -> Contents<'_> {
+        Contents {
+            contents: &self.contents,
+            contents_pillar: &self.contents_pillar,
+            contents_grains: &self.contents_grains,
+            contents_delimiter: &self.contents_delimiter,
+            contents_newline: self.contents_newline.0,
+            allow_empty: self.allow_empty.0,
+        }
+    }
+
+    /// A list counts as a source even if none of its files exists.
+    fn has_source(&self) -> bool {
+        self.source.truth() || self.source.as_list().is_some()
+    }
+
+    fn install<'a>(
+        &self,
+        machine: &dyn Probe,
+        name: &'a str,
+        content: Option<Vec<u8>>,
+        request: PermissionsSpec,
+    ) -> FileInstall<'a> {
+        FileInstall {
+            name,
             content,
-            from_source: has_source,
+            from_source: self.has_source(),
             request,
             makedirs: self.makedirs.0,
             dir_mode: permissions::mode(&self.dir_mode),
@@ -232,14 +245,7 @@ impl Managed {
                 .check_cmd
                 .truth()
                 .then(|| (self.check_cmd.to_string(), self.tmp_dir.clone(), self.tmp_ext.clone().unwrap_or_default())),
-        };
-        Ok(match install.decide(machine, step.test) {
-            Decision::Settled(verdict) if step.test && verdict.result == Some(true) => {
-                let comment = format!("The file {name} is in the correct state");
-                Decision::Settled(Verdict { comment, ..verdict })
-            }
-            decision => decision,
-        })
+        }
     }
 
     fn check_arguments(&self, contents: &Contents<'_>, keep_mode: bool) -> Result<(), Verdict> {
@@ -255,6 +261,23 @@ impl Managed {
             _ => "Only one of 'contents', 'contents_pillar', and 'contents_grains' is permitted",
         };
         Err(Verdict::bad(fault))
+    }
+
+    /// Whether the file can be there, as this user's.
+    fn check_target(&self, machine: &dyn Probe, name: &str, user: &Value, test: bool) -> Result<(), Verdict> {
+        if !self.create && !look::is_file(machine, name) {
+            return Err(Verdict::good(format!("File {name} is not present and is not set for creation")));
+        }
+        if let Some(fault) = permissions::check_owners(machine, user, &self.group, test) {
+            return Err(Verdict::bad(fault));
+        }
+        if !look::is_absolute(name) {
+            return Err(Verdict::bad(format!("Specified file {name} is not an absolute path")));
+        }
+        if look::is_directory(machine, name) && !self.removed {
+            return Err(Verdict::bad(format!("Specified target {name} is a directory")));
+        }
+        Ok(())
     }
 
     fn rendered(&self, machine: &dyn Probe, step: &Step<'_>, given: TextOrBytes) -> Result<TextOrBytes, Verdict> {

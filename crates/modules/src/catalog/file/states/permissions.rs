@@ -117,7 +117,7 @@ impl PermissionsSpec {
     }
 }
 
-fn set_mode(path: &str, mode: &str) -> Action {
+pub fn set_mode(path: &str, mode: &str) -> Action {
     let failure = format!("Failed to change mode to {mode}");
     match bits(mode) {
         Some(bits) => Action::Mode { path: path.to_owned(), mode: bits, failure },

@@ -112,13 +112,7 @@ impl Serialize {
             )));
         }
         let (dataset, merged) = self.merged(machine, &name, &format, dataset)?;
-        let text = serialize::serialize(&format, &dataset, &self.options(&format));
-        let text = text.map_err(|text| Verdict::bad(format!("Failed to serialize the data: {text}")))? + "\n";
-        let content = match self.encoding.as_deref().filter(|encoding| !encoding.is_empty()) {
-            Some(encoding) => encoding::encode(&text, encoding, self.encoding_errors.as_deref().unwrap_or("strict"))
-                .map_err(|text| Verdict::bad(format!("Unable to manage file: {text}")))?,
-            None => text.into_bytes(),
-        };
+        let content = self.content(&format, &dataset)?;
         if let Some(fault) = permissions::check_owners(machine, &self.user, &self.group, step.test) {
             return Err(Verdict::bad(fault));
         }
@@ -144,26 +138,7 @@ impl Serialize {
                 .truth()
                 .then(|| (self.check_cmd.to_string(), self.tmp_dir.clone(), self.tmp_ext.clone().unwrap_or_default())),
         };
-        let settled = format!("The file {name} is in the correct state");
-        Ok(match install.decide(machine, step.test) {
-            Decision::Settled(verdict) if step.test && verdict.result == Some(true) => {
-                Decision::Settled(Verdict { comment: settled, ..verdict })
-            }
-            Decision::Settled(verdict) => Decision::Settled(verdict),
-            Decision::Change(mut plan, mut would) => {
-                would.comment = match would.changes.is_empty() {
-                    true => settled,
-                    false => format!("Dataset will be serialized and stored into {name}"),
-                };
-                if !would.changes.is_empty() && !self.show_changes {
-                    would.changes.insert("diff", super::difference::HIDDEN);
-                } else if let Some(difference) = merged {
-                    plan.done.changes.insert("diff", difference.clone());
-                    would.changes.insert("diff", difference);
-                }
-                Decision::Change(plan, would)
-            }
-        })
+        Ok(self.worded(install.decide(machine, step.test), &name, merged, step.test))
     }
 
     fn data(&self, machine: &dyn Probe) -> Result<Value, Verdict> {
@@ -179,6 +154,17 @@ impl Serialize {
             return Err(Verdict::bad("Neither 'dataset' nor 'dataset_pillar' was defined"));
         }
         Ok(self.dataset.clone())
+    }
+
+    /// The data as the file's bytes.
+    fn content(&self, format: &str, dataset: &Value) -> Result<Vec<u8>, Verdict> {
+        let text = serialize::serialize(format, dataset, &self.options(format));
+        let text = text.map_err(|text| Verdict::bad(format!("Failed to serialize the data: {text}")))? + "\n";
+        match self.encoding.as_deref().filter(|encoding| !encoding.is_empty()) {
+            Some(encoding) => encoding::encode(&text, encoding, self.encoding_errors.as_deref().unwrap_or("strict"))
+                .map_err(|text| Verdict::bad(format!("Unable to manage file: {text}"))),
+            None => Ok(text.into_bytes()),
+        }
     }
 
     fn options(&self, format: &str) -> Map {
@@ -231,6 +217,30 @@ impl Serialize {
             _ => None,
         };
         Ok((merged, changes))
+    }
+
+    /// The decision in the words of this state, with the difference of the data for that of the text.
+    fn worded(&self, decision: Decision, name: &str, merged: Option<Map>, test: bool) -> Decision {
+        let settled = format!("The file {name} is in the correct state");
+        match decision {
+            Decision::Settled(verdict) if test && verdict.result == Some(true) => {
+                Decision::Settled(Verdict { comment: settled, ..verdict })
+            }
+            Decision::Settled(verdict) => Decision::Settled(verdict),
+            Decision::Change(mut plan, mut would) => {
+                would.comment = match would.changes.is_empty() {
+                    true => settled,
+                    false => format!("Dataset will be serialized and stored into {name}"),
+                };
+                if !would.changes.is_empty() && !self.show_changes {
+                    would.changes.insert("diff", super::difference::HIDDEN);
+                } else if let Some(difference) = merged {
+                    plan.done.changes.insert("diff", difference.clone());
+                    would.changes.insert("diff", difference);
+                }
+                Decision::Change(plan, would)
+            }
+        }
     }
 }
 
