@@ -24,15 +24,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     let host = bed.host(1).map_err(shown)?;
     let entry = bed.entry(1).map_err(shown)?;
     let scratch = Scratch::with_roster(&[entry]).map_err(shown)?;
-    let write = |path: &str, text: &str| scratch.write(&format!("config/{path}"), text).map(drop).map_err(shown);
-    write("rocksalt.yml", CONFIG)?;
-    for (path, text) in &case.tree {
-        write(&format!("states/{path}"), text)?;
-    }
-    if let Some(pillar) = &case.pillar {
-        write("pillar/top.sls", "base: {'*': [case]}\n")?;
-        write("pillar/case.sls", pillar)?;
-    }
+    write_project(case, &scratch)?;
     if case.spec.kind == rocksalt_testkit::HostKind::Systemd {
         // Otherwise a unit that starts late would look as if the dry run had started it.
         host.run("systemctl is-system-running --wait || true").map_err(shown)?;
@@ -75,11 +67,7 @@ pub fn run(case: &Case) -> Result<(), String> {
         wrong.extend(foretold(case.apply.as_ref(), tried, applied));
     }
     if let (Ok(again), false) = (&again, case.restless) {
-        let changed = |step: &&Json| step["changes"].as_object().is_none_or(|changes| !changes.is_empty());
-        let changed: Vec<String> = again.iter().filter(changed).map(|step| format!("    {step}\n")).collect();
-        if !changed.is_empty() {
-            wrong.push(format!("the second run has changes:\n{}", changed.concat()));
-        }
+        wrong.extend(changed_again(again));
     }
     if let Some(lines) = &case.after
         && let Err(error) = host.run(&format!("set -ex\n{lines}"))
@@ -87,6 +75,20 @@ pub fn run(case: &Case) -> Result<(), String> {
         wrong.push(format!("after: {error}"));
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n  ")) }
+}
+
+/// Writes the case's configuration, states and pillar.
+fn write_project(case: &Case, scratch: &Scratch) -> Result<(), String> {
+    let write = |path: &str, text: &str| scratch.write(&format!("config/{path}"), text).map(drop).map_err(shown);
+    write("rocksalt.yml", CONFIG)?;
+    for (path, text) in &case.tree {
+        write(&format!("states/{path}"), text)?;
+    }
+    if let Some(pillar) = &case.pillar {
+        write("pillar/top.sls", "base: {'*': [case]}\n")?;
+        write("pillar/case.sls", pillar)?;
+    }
+    Ok(())
 }
 
 fn refused(expected: Option<&Expected>) -> Option<&Expected> {
@@ -113,6 +115,13 @@ fn foretold(expected: Option<&Expected>, tried: &[Json], applied: &[Json]) -> Ve
         }
     }
     wrong
+}
+
+/// Checks that the second run changed nothing.
+fn changed_again(again: &[Json]) -> Option<String> {
+    let changed = |step: &&Json| step["changes"].as_object().is_none_or(|changes| !changes.is_empty());
+    let changed: Vec<String> = again.iter().filter(changed).map(|step| format!("    {step}\n")).collect();
+    (!changed.is_empty()).then(|| format!("the second run has changes:\n{}", changed.concat()))
 }
 
 /// The steps of an answer in order; `None` if the output isn't an answer.

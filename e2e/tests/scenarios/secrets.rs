@@ -96,6 +96,26 @@ fn curl(fleet: &Fleet, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Requests with secrets in each of their places.
+fn chunks() -> [String; 6] {
+    [
+        format!(
+            r#""client": "local", "tgt": "*", "fun": "state.single", "arg": ["user.present"],
+               "kwarg": {{"name": "dora", "password": "{ARGUMENT}", "hash_password": true}}"#
+        ),
+        format!(
+            r#""client": "local", "tgt": "*", "fun": "cmd.run", "arg": ["cat >/dev/null"],
+               "kwarg": {{"stdin": "{STDIN}", "env": {{"API_TOKEN": "{ENVIRONMENT}"}}}}"#
+        ),
+        format!(r#""client": "local", "tgt": "*", "fun": "cmd.run", "arg": ["true", "stdin={STDIN}"]"#),
+        format!(
+            r#""client": "local", "tgt": "*", "fun": "state.apply", "arg": ["it"], "kwarg": {{"pillar": {{"x": "{GIVEN}"}}}}"#
+        ),
+        format!(r#""client": "local", "tgt": "*", "fun": "no.such", "kwarg": {{"password": "{ARGUMENT}"}}"#),
+        format!(r#""client": "runner", "fun": "no.such", "password2": "x", "api_token": "{ARGUMENT}""#),
+    ]
+}
+
 /// Searches all files of a directory for canaries.
 fn search(directory: &Path, canaries: &[&str], found: &mut Vec<String>) {
     for entry in fs::read_dir(directory).expect("a directory") {
@@ -111,6 +131,28 @@ fn search(directory: &Path, canaries: &[&str], found: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// Searches answers for canaries, and cites what is around them.
+fn search_answers(answers: &[String], canaries: &[&str], found: &mut Vec<String>) {
+    for answer in answers {
+        for canary in canaries.iter().filter(|canary| answer.contains(**canary)) {
+            let start = answer.find(canary).unwrap_or_default().saturating_sub(200);
+            let near: String = answer.chars().skip(start).take(400).collect();
+            found.push(format!("{canary} in an answer: …{near}…"));
+        }
+    }
+}
+
+/// The daemon's output and its log file, which must have something in them.
+fn logs(fleet: &Fleet) -> String {
+    let log = fs::read_to_string(fleet.scratch.path("serve.log")).expect("a log");
+    let file = fs::read_to_string(fleet.scratch.path("config/daemon.log")).expect("the log file");
+    assert!(file.contains("target{id=\"h1\" job=") && file.contains("request{id="), "{file}");
+    assert!(file.contains("rocksalt_agent: states: user.present"), "{file}");
+    let log = log + &file;
+    assert!(log.contains("state.single") || log.lines().count() > 5, "{log}");
+    log
 }
 
 #[test]
@@ -138,23 +180,7 @@ fn no_secret_is_found_where_it_should_not_be() {
         let body = format!("[{{\"username\": \"ann\", \"password\": \"{PASSWORD}\", \"eauth\": \"file\", {chunk}}}]");
         curl(&fleet, &["http://127.0.0.1:8000/run", "-H", "Content-Type: application/json", "-d", &body])
     };
-    let chunks = [
-        format!(
-            r#""client": "local", "tgt": "*", "fun": "state.single", "arg": ["user.present"],
-               "kwarg": {{"name": "dora", "password": "{ARGUMENT}", "hash_password": true}}"#
-        ),
-        format!(
-            r#""client": "local", "tgt": "*", "fun": "cmd.run", "arg": ["cat >/dev/null"],
-               "kwarg": {{"stdin": "{STDIN}", "env": {{"API_TOKEN": "{ENVIRONMENT}"}}}}"#
-        ),
-        format!(r#""client": "local", "tgt": "*", "fun": "cmd.run", "arg": ["true", "stdin={STDIN}"]"#),
-        format!(
-            r#""client": "local", "tgt": "*", "fun": "state.apply", "arg": ["it"], "kwarg": {{"pillar": {{"x": "{GIVEN}"}}}}"#
-        ),
-        format!(r#""client": "local", "tgt": "*", "fun": "no.such", "kwarg": {{"password": "{ARGUMENT}"}}"#),
-        format!(r#""client": "runner", "fun": "no.such", "password2": "x", "api_token": "{ARGUMENT}""#),
-    ];
-    answers.extend(chunks.iter().map(|chunk| run(chunk)));
+    answers.extend(chunks().iter().map(|chunk| run(chunk)));
     assert!(answers[1].contains("dora") && answers[4].contains("cecilia"), "{answers:?}");
     let applied = fleet.run_within(Duration::from_secs(120), &["apply", "h1", "it"]);
     answers.push(applied.all());
@@ -179,23 +205,12 @@ fn no_secret_is_found_where_it_should_not_be() {
 
     let canaries = [PILLAR, GIVEN, ARGUMENT, STDIN, ENVIRONMENT, PASSWORD, WRONG, token.as_str()];
     let mut found = Vec::new();
-    for answer in &answers {
-        for canary in canaries.iter().filter(|canary| answer.contains(**canary)) {
-            let start = answer.find(canary).unwrap_or_default().saturating_sub(200);
-            let near: String = answer.chars().skip(start).take(400).collect();
-            found.push(format!("{canary} in an answer: …{near}…"));
-        }
-    }
+    search_answers(&answers, &canaries, &mut found);
     // Searches the store, the audit log, the files of commands and of the keeper, and the daemon's output.
     for directory in ["state", "cache", "runtime", "tmp", "home"] {
         search(&fleet.scratch.path(directory), &canaries, &mut found);
     }
-    let log = fs::read_to_string(fleet.scratch.path("serve.log")).expect("a log");
-    let file = fs::read_to_string(fleet.scratch.path("config/daemon.log")).expect("the log file");
-    assert!(file.contains("target{id=\"h1\" job=") && file.contains("request{id="), "{file}");
-    assert!(file.contains("rocksalt_agent: states: user.present"), "{file}");
-    let log = log + &file;
-    assert!(log.contains("state.single") || log.lines().count() > 5, "{log}");
+    let log = logs(&fleet);
     found.extend(canaries.iter().filter(|canary| log.contains(**canary)).map(|canary| format!("{canary} in the log")));
     assert!(found.is_empty(), "{}", found.join("\n"));
 

@@ -194,6 +194,27 @@ impl Fleet {
         Return { value: map.into(), retcode: 0, problem: None }
     }
 
+    /// Notes that a call begins, unless the controller gave it up.
+    fn begin(&self, id: &str, call: &Call) -> Result<(), Problem> {
+        let job = call.job.expect("a job");
+        let known = self.on(id, |target| match target.notes.get(&job) {
+            None => {
+                target.begun.push(job);
+                target.kwargs.push(call.kwargs.clone());
+                if call.keep {
+                    target.notes.insert(job, Noted::Running);
+                }
+                None
+            }
+            known => known.cloned(),
+        });
+        match known {
+            None => Ok(()),
+            Some(Noted::Never) => Err(Problem::new(ProblemKind::Refused, "given up")),
+            Some(_) => panic!("{job} was sent to {id} a second time"),
+        }
+    }
+
     /// The agent's end of a channel.
     async fn serve(
         self: Arc<Fleet>,
@@ -209,10 +230,7 @@ impl Fleet {
             "test.ping" => return say(fine(true.into())),
             KEPT => say(self.known(&id, &call)),
             "event.send" => {
-                let tag = call.args[0].as_str().expect("a tag").to_owned();
-                let ask = Ask::Event(Event { tag, data: Map::new() });
-                let _ = answers.send(Frame::new(FIRST_ASK, Message::Ask(1, ask)));
-                while !matches!(asked.recv().await, Some(Message::Answer(_)) | None) {}
+                send_event(&call, &mut asked, &answers).await;
                 return say(fine(true.into()));
             }
             _ => {}
@@ -220,22 +238,8 @@ impl Fleet {
         let (stop, stopped) = watch::channel("");
         let mut life = None;
         if call.function != KEPT {
-            let job = call.job.expect("a job");
-            let known = self.on(&id, |target| match target.notes.get(&job) {
-                None => {
-                    target.begun.push(job);
-                    target.kwargs.push(call.kwargs.clone());
-                    if call.keep {
-                        target.notes.insert(job, Noted::Running);
-                    }
-                    None
-                }
-                known => known.cloned(),
-            });
-            match known {
-                None => {}
-                Some(Noted::Never) => return say(Problem::new(ProblemKind::Refused, "given up").into()),
-                Some(_) => panic!("{job} was sent to {id} a second time"),
+            if let Err(problem) = self.begin(&id, &call) {
+                return say(problem.into());
             }
             life = Some(tokio::spawn(Arc::clone(&self).live(id.clone(), (*call).clone(), stopped)));
         }
@@ -276,6 +280,14 @@ impl Fleet {
             let _ = life.await;
         }
     }
+}
+
+/// Sends an event under the call's first argument, and waits until it is taken.
+async fn send_event(call: &Call, asked: &mut mpsc::UnboundedReceiver<Message>, answers: &mpsc::UnboundedSender<Frame>) {
+    let tag = call.args[0].as_str().expect("a tag").to_owned();
+    let ask = Ask::Event(Event { tag, data: Map::new() });
+    let _ = answers.send(Frame::new(FIRST_ASK, Message::Ask(1, ask)));
+    while !matches!(asked.recv().await, Some(Message::Answer(_)) | None) {}
 }
 
 /// Whether a controller lives. A killed one has no effects any more, however its tasks end.

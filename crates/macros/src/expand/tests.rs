@@ -134,13 +134,9 @@ fn the_rest_has_a_name() {
 }
 
 #[test]
-fn wrong_uses_are_told() {
-    let empty = || {
-        quote!(
-            struct A {}
-        )
-    };
-    let cases = [
+fn wrong_attributes_are_told() {
+    let empty = || item("struct A {}");
+    check_faults([
         (function(quote!(reads), empty()), "expected a name in quotes first"),
         (function(quote!("ping", reads), empty()), "a name is written noun.verb"),
         (function(quote!("test.ping"), empty()), "say whether it `reads` or `changes`"),
@@ -151,109 +147,37 @@ fn wrong_uses_are_told() {
         (function(quote!("test.ping", reads = ping -> bool), empty()), "`=` after no other word"),
         (function(quote!("test.ping", reads, call = ping), empty()), "say what comes out"),
         (state(quote!("a.b", call = ping -> bool), empty()), "unknown word `call`"),
-        (
-            function(
-                quote!("test.ping", reads, call = ping -> bool),
-                quote!(
-                    struct A {
-                        a: String,
-                    }
-                ),
-            ),
-            "is for a struct of one group of arguments, or of none",
-        ),
-        (
-            function(
-                quote!("test.ping", reads, call = ping -> bool),
-                quote!(
-                    struct A(B, C);
-                ),
-            ),
-            "is for a struct of one group of arguments, or of none",
-        ),
-        (
-            function(
-                quote!("test.ping", reads),
-                quote!(
-                    enum A {}
-                ),
-            ),
-            "arguments are the fields of a struct",
-        ),
-        (
-            function(
-                quote!("test.ping", reads),
-                quote!(
-                    struct A<T> {
-                        a: T,
-                    }
-                ),
-            ),
-            "has no parameters",
-        ),
         (state(quote!("a.b", reads), empty()), "unknown word `reads`"),
-        (
-            state(
-                quote!("a.b"),
-                quote!(
-                    struct A {
-                        #[rest]
-                        more: Vec<String>,
-                    }
-                ),
-            ),
-            "go by name only",
-        ),
         (arguments(quote!("a.b"), empty()), "a group of arguments has no name"),
+    ]);
+}
+
+#[test]
+fn wrong_structs_are_told() {
+    let calling = || quote!("test.ping", reads, call = ping -> bool);
+    let no_group = "is for a struct of one group of arguments, or of none";
+    let two_rests = "struct A { #[rest] a: Vec<String>, #[rest] b: Vec<String> }";
+    check_faults([
+        (function(calling(), item("struct A { a: String }")), no_group),
+        (function(calling(), item("struct A(B, C);")), no_group),
+        (function(quote!("test.ping", reads), item("enum A {}")), "arguments are the fields of a struct"),
+        (function(quote!("test.ping", reads), item("struct A<T> { a: T }")), "has no parameters"),
+        (function(quote!("a.b", reads), item(two_rests)), "only one argument can take the rest"),
+        (state(quote!("a.b"), item("struct A { #[rest] more: Vec<String> }")), "go by name only"),
         (
-            arguments(
-                quote!(),
-                quote!(
-                    struct A {
-                        #[default]
-                        #[required]
-                        a: String,
-                    }
-                ),
-            ),
+            arguments(quote!(), item("struct A { #[default] #[required] a: String }")),
             "`default` and `required` exclude each other",
         ),
-        (
-            arguments(
-                quote!(),
-                quote!(
-                    struct A {
-                        #[default = "x"]
-                        a: String,
-                    }
-                ),
-            ),
-            "write #[default(…)]",
-        ),
-        (
-            arguments(
-                quote!(),
-                quote!(
-                    struct A(#[secret] B);
-                ),
-            ),
-            "a field without a name is a group",
-        ),
-        (
-            function(
-                quote!("a.b", reads),
-                quote!(
-                    struct A {
-                        #[rest]
-                        a: Vec<String>,
-                        #[rest]
-                        b: Vec<String>,
-                    }
-                ),
-            ),
-            "only one argument can take the rest",
-        ),
-    ];
+        (arguments(quote!(), item("struct A { #[default = \"x\"] a: String }")), "write #[default(…)]"),
+        (arguments(quote!(), item("struct A(#[secret] B);")), "a field without a name is a group"),
+    ]);
+}
+
+fn item(source: &str) -> TokenStream {
+    source.parse().expect("it is Rust")
+}
+
+fn check_faults(cases: impl IntoIterator<Item = (syn::Result<TokenStream>, &'static str)>) {
     for (result, wanted) in cases {
         let fault = fault(result);
         assert!(fault.contains(wanted), "{fault} says nothing of: {wanted}");

@@ -104,30 +104,42 @@ fn detect(facts: &Facts) -> (String, Option<String>) {
         () if product.contains("BHYVE") => kind = "bhyve",
         () => {}
     }
-    let group = |parts: &[&str]| parts.iter().any(|part| facts.cgroup.contains(part));
-    match () {
-        () if group(&[":/lxc/"]) => (kind, subtype) = ("container", Some("LXC".into())),
-        () if group(&[":/kubepods/"]) => subtype = Some("kubernetes".into()),
-        () if group(&[":/libpod_parent/"]) => subtype = Some("libpod".into()),
-        () if group(&[":/system.slice/docker", ":/docker/", ":/docker-ce/"]) => {
-            (kind, subtype) = ("container", Some("Docker".into()));
-        }
-        () => {}
+    if let Some((container, manager)) = by_control_group(&facts.cgroup, kind) {
+        (kind, subtype) = (container, Some(manager.into()));
     }
     if subtype.is_some() && kind == "physical" {
         kind = "virtual";
     }
-    if matches!(kind, "qemu" | "kvm" | "xen" | "Nitro") {
-        if facts.vendor.contains("Amazon EC2") {
-            kind = if kind == "xen" { kind } else { "Nitro" };
-            subtype = Some(format!("Amazon EC2 ({product})"));
-        } else if facts.bios.contains(".amazon") {
-            subtype = Some("Amazon EC2".into());
-        } else if facts.vendor.contains("Nutanix") && product.contains("AHV") {
-            subtype = Some("Nutanix AHV".into());
-        }
+    if let Some((hypervisor, cloud)) = by_cloud(facts, kind) {
+        (kind, subtype) = (hypervisor, Some(cloud));
     }
     (kind.to_owned(), subtype)
+}
+
+/// The container's kind and manager, from the control group of process 1; some managers leave the kind as it is.
+fn by_control_group(cgroup: &str, kind: &'static str) -> Option<(&'static str, &'static str)> {
+    let group = |parts: &[&str]| parts.iter().any(|part| cgroup.contains(part));
+    match () {
+        () if group(&[":/lxc/"]) => Some(("container", "LXC")),
+        () if group(&[":/kubepods/"]) => Some((kind, "kubernetes")),
+        () if group(&[":/libpod_parent/"]) => Some((kind, "libpod")),
+        () if group(&[":/system.slice/docker", ":/docker/", ":/docker-ce/"]) => Some(("container", "Docker")),
+        () => None,
+    }
+}
+
+/// The kind of a virtual machine in a known cloud, and the cloud's name.
+fn by_cloud(facts: &Facts, kind: &'static str) -> Option<(&'static str, String)> {
+    let product = &facts.product;
+    match () {
+        () if !matches!(kind, "qemu" | "kvm" | "xen" | "Nitro") => None,
+        () if facts.vendor.contains("Amazon EC2") => {
+            Some((if kind == "xen" { kind } else { "Nitro" }, format!("Amazon EC2 ({product})")))
+        }
+        () if facts.bios.contains(".amazon") => Some((kind, "Amazon EC2".into())),
+        () if facts.vendor.contains("Nutanix") && product.contains("AHV") => Some((kind, "Nutanix AHV".into())),
+        () => None,
+    }
 }
 
 /// Firmware first, since some hypervisors show another's signature for compatibility with old systems.

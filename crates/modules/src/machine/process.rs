@@ -118,33 +118,9 @@ fn spawn(wanted: &ProcessSpec<'_>) -> io::Result<(Child, Outlet)> {
 }
 
 /// Collects the output until the child has ended and nobody holds its pipes any more.
-fn attend(
-    wanted: &ProcessSpec<'_>,
-    mut child: Child,
-    merged: Option<io::PipeReader>,
-    signal: &Signal,
-) -> Result<Output> {
+fn attend(wanted: &ProcessSpec<'_>, child: Child, merged: Option<io::PipeReader>, signal: &Signal) -> Result<Output> {
     let pid = child.id();
-    let (sender, news) = mpsc::channel();
-    let mut open = 0;
-    if let Some(merged) = merged {
-        open += 1;
-        read_in_background(merged, Pipe::Stdout, sender.clone());
-    }
-    if let Some(stdout) = child.stdout.take() {
-        open += 1;
-        read_in_background(stdout, Pipe::Stdout, sender.clone());
-    }
-    if let Some(stderr) = child.stderr.take() {
-        open += 1;
-        read_in_background(stderr, Pipe::Stderr, sender.clone());
-    }
-    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), wanted.command.stdin.clone()) {
-        // A command that doesn't read its input is no error.
-        std::thread::spawn(move || drop(pipe.write_all(&input)));
-    }
-    std::thread::spawn(move || drop(sender.send(News::Exit(child.wait()))));
-
+    let (news, mut open) = watch(child, merged, wanted.command.stdin.clone());
     let mut output = Output { pid, ..Output::default() };
     let mut deadline = wanted.command.timeout.map(|timeout| Instant::now() + timeout);
     let mut asked = false;
@@ -189,6 +165,31 @@ fn attend(
         return Err(Error::cancelled());
     }
     Ok(output)
+}
+
+/// Starts the threads that write the input, read the pipes, and wait for the exit; also returns the number of open
+/// pipes.
+fn watch(mut child: Child, merged: Option<io::PipeReader>, input: Option<Vec<u8>>) -> (mpsc::Receiver<News>, usize) {
+    let (sender, news) = mpsc::channel();
+    let mut open = 0;
+    if let Some(merged) = merged {
+        open += 1;
+        read_in_background(merged, Pipe::Stdout, sender.clone());
+    }
+    if let Some(stdout) = child.stdout.take() {
+        open += 1;
+        read_in_background(stdout, Pipe::Stdout, sender.clone());
+    }
+    if let Some(stderr) = child.stderr.take() {
+        open += 1;
+        read_in_background(stderr, Pipe::Stderr, sender.clone());
+    }
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        // A command that doesn't read its input is no error.
+        std::thread::spawn(move || drop(pipe.write_all(&input)));
+    }
+    std::thread::spawn(move || drop(sender.send(News::Exit(child.wait()))));
+    (news, open)
 }
 
 fn read_in_background(mut pipe: impl Read + Send + 'static, name: Pipe, sender: mpsc::Sender<News>) {

@@ -24,27 +24,12 @@ pub fn map(case: &Map, key: &str) -> Map {
 
 /// The machine at the start of a case.
 pub fn fake(case: &Map) -> Fake {
-    // A renderer that returns its input suffices to check that input.
-    let mut tree = FakeServices::default().with_pillar(map(case, "pillar")).with_state_runner(described).with_renderer(
-        |template| {
-            Ok(format!(
-                "{} {} {}: {}",
-                template.renderer,
-                template.saltenv,
-                Value::Map(template.context.clone()),
-                template.text
-            ))
-        },
-    );
-    for (path, content) in map(case, "tree").iter() {
-        tree = tree.with_file(&path.to_string(), content.to_string());
-    }
     let mut fake = Fake::new()
         .file("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n")
         .file("/etc/group", "root:x:0:\ndaemon:x:1:\n")
         .directory("/root")
         .directory("/tmp")
-        .with_services(tree)
+        .with_services(services(case))
         .with_options(map(case, "options"))
         .with_grains(map(case, "grains"));
     for name in case.get("programs").and_then(Value::as_list).unwrap_or_default() {
@@ -53,62 +38,80 @@ pub fn fake(case: &Map) -> Fake {
         fake = fake.file(&path, "").owned(&path, 0, 0, 0o755);
     }
     for (path, what) in map(case, "before").iter() {
-        let path = path.to_string();
-        fake = match what {
-            Value::Map(what) if path.ends_with('/') => {
-                let path = path.trim_end_matches('/');
-                let number = |key: &str| what.get(key).and_then(Value::as_i64).unwrap_or(0) as u32;
-                let mode = what.get("mode").map_or("0755".into(), ToString::to_string);
-                let mode = u32::from_str_radix(&mode, 8).expect("a mode is octal");
-                fake.directory(path).owned(path, number("uid"), number("gid"), mode)
-            }
-            _ if path.ends_with('/') => fake.directory(path.trim_end_matches('/')),
-            Value::Map(what) => {
-                let text = |key: &str| what.get(key).map(ToString::to_string);
-                let number = |key: &str| what.get(key).and_then(Value::as_i64).unwrap_or(0) as u32;
-                let mode = text("mode").map_or(0o644, |mode| u32::from_str_radix(&mode, 8).expect("a mode is octal"));
-                match (text("link"), text("hardlink")) {
-                    _ if what.contains_key("special") => {
-                        fake.special(&path, kind(&what.get("special").cloned().unwrap_or_default()))
-                    }
-                    (Some(target), _) => fake.link(&path, &target),
-                    (_, Some(target)) => {
-                        fake.hard_link(Path::new(&target), Path::new(&path)).expect("there is such a file");
-                        fake
-                    }
-                    _ => fake.file(&path, content(&Value::Map(what.clone()))),
-                }
-                .owned(&path, number("uid"), number("gid"), mode)
-            }
-            Value::Null => fake.file(&path, ""),
-            text => fake.file(&path, text.to_string()),
-        };
+        fake = with_entry(fake, &path.to_string(), what);
     }
     for (name, value) in map(case, "env").iter() {
         fake = fake.with_env(&name.to_string(), &value.to_string());
     }
     for command in case.get("commands").and_then(Value::as_list).unwrap_or_default() {
-        let command = command.as_map().expect("a command is a map");
-        let argv: Vec<String> = command
-            .get("argv")
-            .and_then(Value::as_list)
-            .expect("it has words")
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let bytes = |key: &str| command.get(key).map(|text| text.to_string().into_bytes()).unwrap_or_default();
-        let output = Output {
-            code: command.get("code").and_then(Value::as_i64).unwrap_or(0) as i32,
-            stdout: bytes("stdout"),
-            stderr: bytes("stderr"),
-            pid: 7,
-            timed_out: command.get("timed_out").is_some_and(Value::truth),
-        };
-        let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
-        fake = fake.command(&argv, output);
-        for (path, content) in map(command, "writes").iter() {
-            fake = fake.command_writes(&argv, &path.to_string(), self::content(content));
+        fake = with_command(fake, command.as_map().expect("a command is a map"));
+    }
+    fake
+}
+
+/// The services behind it: the controller's files, the pillar, the renderer and runs of states.
+fn services(case: &Map) -> FakeServices {
+    // A renderer that returns its input suffices to check that input.
+    let services = FakeServices::default().with_pillar(map(case, "pillar")).with_state_runner(described);
+    let mut services = services.with_renderer(|template| {
+        let context = Value::Map(template.context.clone());
+        Ok(format!("{} {} {context}: {}", template.renderer, template.saltenv, template.text))
+    });
+    for (path, content) in map(case, "tree").iter() {
+        services = services.with_file(&path.to_string(), content.to_string());
+    }
+    services
+}
+
+/// Adds a file or directory of `before`.
+fn with_entry(fake: Fake, path: &str, what: &Value) -> Fake {
+    match what {
+        Value::Map(what) if path.ends_with('/') => {
+            let path = path.trim_end_matches('/');
+            let number = |key: &str| what.get(key).and_then(Value::as_i64).unwrap_or(0) as u32;
+            let mode = what.get("mode").map_or("0755".into(), ToString::to_string);
+            let mode = u32::from_str_radix(&mode, 8).expect("a mode is octal");
+            fake.directory(path).owned(path, number("uid"), number("gid"), mode)
         }
+        _ if path.ends_with('/') => fake.directory(path.trim_end_matches('/')),
+        Value::Map(what) => {
+            let text = |key: &str| what.get(key).map(ToString::to_string);
+            let number = |key: &str| what.get(key).and_then(Value::as_i64).unwrap_or(0) as u32;
+            let mode = text("mode").map_or(0o644, |mode| u32::from_str_radix(&mode, 8).expect("a mode is octal"));
+            match (text("link"), text("hardlink")) {
+                _ if what.contains_key("special") => {
+                    fake.special(path, kind(&what.get("special").cloned().unwrap_or_default()))
+                }
+                (Some(target), _) => fake.link(path, &target),
+                (_, Some(target)) => {
+                    fake.hard_link(Path::new(&target), Path::new(path)).expect("there is such a file");
+                    fake
+                }
+                _ => fake.file(path, content(&Value::Map(what.clone()))),
+            }
+            .owned(path, number("uid"), number("gid"), mode)
+        }
+        Value::Null => fake.file(path, ""),
+        text => fake.file(path, text.to_string()),
+    }
+}
+
+/// Adds a command with its output, and the files that it writes.
+fn with_command(fake: Fake, command: &Map) -> Fake {
+    let argv = command.get("argv").and_then(Value::as_list).expect("it has words");
+    let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
+    let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let bytes = |key: &str| command.get(key).map(|text| text.to_string().into_bytes()).unwrap_or_default();
+    let output = Output {
+        code: command.get("code").and_then(Value::as_i64).unwrap_or(0) as i32,
+        stdout: bytes("stdout"),
+        stderr: bytes("stderr"),
+        pid: 7,
+        timed_out: command.get("timed_out").is_some_and(Value::truth),
+    };
+    let mut fake = fake.command(&argv, output);
+    for (path, content) in map(command, "writes").iter() {
+        fake = fake.command_writes(&argv, &path.to_string(), self::content(content));
     }
     fake
 }

@@ -243,6 +243,48 @@ fn commands_run_as_somebody_else() {
     assert_eq!(machine.call("file.get_user", &["@/f.bak"], "").value, "daemon".into());
 }
 
+/// Calls on the files of [`files_are_what_they_are`]: function, arguments, named arguments as YAML, result as JSON.
+const FILE_CALLS: &[(&str, &[&str], &str, &str)] = &[
+    ("file.symlink", &["f", "@/l"], "", "true"),
+    ("file.symlink", &["f", "@/l"], "", "true"),
+    ("file.symlink", &["h", "@/l2"], "", "true"),
+    ("file.symlink", &["f", "@/l2"], "force: true", "true"),
+    ("file.readlink", &["@/l2"], "", r#""f""#),
+    ("file.readlink", &["@/l"], "canonicalize: true", r#""@/f""#),
+    ("file.is_link", &["@/l"], "", "true"),
+    ("file.is_hardlink", &["@/h"], "", "true"),
+    ("file.is_chrdev", &["/dev/null"], "", "true"),
+    ("file.access", &["@/f", "r"], "", "true"),
+    ("file.access", &["@/f", "x"], "", "false"),
+    ("file.access", &["@/none", "r"], "", "false"),
+    ("file.grep", &["@/f", "^t"], "", r#""two""#),
+    ("file.find", &["@/d"], "type: f", r#"["@/d/e/y.log","@/d/x.txt"]"#),
+    ("file.find", &["@/d"], "{name: '*.txt', print: 'name,size,type'}", r#"[["x.txt",2,"f"]]"#),
+    ("file.find", &["@/d"], "size: +2k", r#"["@/d","@/d/e","@/d/e/y.log"]"#),
+    ("file.find", &["@/d"], "{size: 2k, type: f}", r#"["@/d/e/y.log"]"#),
+    ("file.find", &["@/d"], "{mindepth: 2}", r#"["@/d/e/y.log"]"#),
+    ("file.find", &["@/d"], "{maxdepth: 1, type: d}", r#"["@/d","@/d/e"]"#),
+    ("file.find", &["@/d"], "{mtime: +1d}", "[]"),
+    ("file.find", &["@/d"], "{mtime: -1d, iname: '*.TXT'}", r#"["@/d/x.txt"]"#),
+    ("file.find", &["@/d"], "{grep: '^x$'}", r#"["@/d/x.txt"]"#),
+    ("file.find", &["@/d"], "{name: x.txt, exec: 'wc -c {}'}", r#"["wc -c @/d/x.txt:\n2 @/d/x.txt\n\n"]"#),
+    ("file.diskusage", &["@/d"], "", "3002"),
+    ("file.tree", &["@/d"], "", r#"{"e":{"y.log":3000},"x.txt":2}"#),
+    ("file.copy", &["@/d", "@/d2"], "recurse: true", "true"),
+    ("file.find", &["@/d2"], "{type: f, delete: f}", r#"["@/d2/e/y.log","@/d2/x.txt"]"#),
+    ("file.rmdir", &["@/d2"], "", "false"),
+    ("file.rmdir", &["@/d2"], "recurse: true", "true"),
+    ("file.move", &["@/d/x.txt", "@/moved"], "", r#"{"result":true,"comment":"'@/d/x.txt' moved to '@/moved'"}"#),
+    ("file.write", &["@/l", "through"], "", r#""Wrote 1 lines to \"@/l\"""#),
+    ("file.read", &["@/f"], "", r#""through\n""#),
+    ("file.is_link", &["@/l"], "", "true"),
+    ("file.set_mode", &["@/moved", "4750"], "", r#""4750""#),
+    ("file.touch", &["@/moved"], "{atime: 5, mtime: 6}", "true"),
+    ("file.remove", &["@/d"], "", "true"),
+    ("file.remove", &["@/d"], "", "false"),
+    ("file.normpath", &["/a/../b//c/."], "", r#""/b/c""#),
+];
+
 #[test]
 fn files_are_what_they_are() {
     let machine = machine();
@@ -252,47 +294,7 @@ fn files_are_what_they_are() {
     std::fs::write(place.join("d/x.txt"), "x\n").expect("ours");
     std::fs::write(place.join("d/e/y.log"), vec![b'y'; 3000]).expect("ours");
     std::fs::hard_link(place.join("f"), place.join("h")).expect("ours");
-    let cases: &[(&str, &[&str], &str, &str)] = &[
-        ("file.symlink", &["f", "@/l"], "", "true"),
-        ("file.symlink", &["f", "@/l"], "", "true"),
-        ("file.symlink", &["h", "@/l2"], "", "true"),
-        ("file.symlink", &["f", "@/l2"], "force: true", "true"),
-        ("file.readlink", &["@/l2"], "", r#""f""#),
-        ("file.readlink", &["@/l"], "canonicalize: true", r#""@/f""#),
-        ("file.is_link", &["@/l"], "", "true"),
-        ("file.is_hardlink", &["@/h"], "", "true"),
-        ("file.is_chrdev", &["/dev/null"], "", "true"),
-        ("file.access", &["@/f", "r"], "", "true"),
-        ("file.access", &["@/f", "x"], "", "false"),
-        ("file.access", &["@/none", "r"], "", "false"),
-        ("file.grep", &["@/f", "^t"], "", r#""two""#),
-        ("file.find", &["@/d"], "type: f", r#"["@/d/e/y.log","@/d/x.txt"]"#),
-        ("file.find", &["@/d"], "{name: '*.txt', print: 'name,size,type'}", r#"[["x.txt",2,"f"]]"#),
-        ("file.find", &["@/d"], "size: +2k", r#"["@/d","@/d/e","@/d/e/y.log"]"#),
-        ("file.find", &["@/d"], "{size: 2k, type: f}", r#"["@/d/e/y.log"]"#),
-        ("file.find", &["@/d"], "{mindepth: 2}", r#"["@/d/e/y.log"]"#),
-        ("file.find", &["@/d"], "{maxdepth: 1, type: d}", r#"["@/d","@/d/e"]"#),
-        ("file.find", &["@/d"], "{mtime: +1d}", "[]"),
-        ("file.find", &["@/d"], "{mtime: -1d, iname: '*.TXT'}", r#"["@/d/x.txt"]"#),
-        ("file.find", &["@/d"], "{grep: '^x$'}", r#"["@/d/x.txt"]"#),
-        ("file.find", &["@/d"], "{name: x.txt, exec: 'wc -c {}'}", r#"["wc -c @/d/x.txt:\n2 @/d/x.txt\n\n"]"#),
-        ("file.diskusage", &["@/d"], "", "3002"),
-        ("file.tree", &["@/d"], "", r#"{"e":{"y.log":3000},"x.txt":2}"#),
-        ("file.copy", &["@/d", "@/d2"], "recurse: true", "true"),
-        ("file.find", &["@/d2"], "{type: f, delete: f}", r#"["@/d2/e/y.log","@/d2/x.txt"]"#),
-        ("file.rmdir", &["@/d2"], "", "false"),
-        ("file.rmdir", &["@/d2"], "recurse: true", "true"),
-        ("file.move", &["@/d/x.txt", "@/moved"], "", r#"{"result":true,"comment":"'@/d/x.txt' moved to '@/moved'"}"#),
-        ("file.write", &["@/l", "through"], "", r#""Wrote 1 lines to \"@/l\"""#),
-        ("file.read", &["@/f"], "", r#""through\n""#),
-        ("file.is_link", &["@/l"], "", "true"),
-        ("file.set_mode", &["@/moved", "4750"], "", r#""4750""#),
-        ("file.touch", &["@/moved"], "{atime: 5, mtime: 6}", "true"),
-        ("file.remove", &["@/d"], "", "true"),
-        ("file.remove", &["@/d"], "", "false"),
-        ("file.normpath", &["/a/../b//c/."], "", r#""/b/c""#),
-    ];
-    for (function, args, kwargs, expected) in cases {
+    for (function, args, kwargs, expected) in FILE_CALLS {
         let answer = machine.call(function, args, kwargs);
         let value = if *function == "file.grep" {
             answer.value.walk("stdout", ":").cloned().unwrap_or_default()

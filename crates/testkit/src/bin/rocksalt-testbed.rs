@@ -153,13 +153,7 @@ fn run(options: Options) -> Result<(), Error> {
             bed.hosts().iter().filter_map(Host::pid).for_each(|pid| println!("{pid}"));
             Ok(())
         }
-        TestbedCommand::Root { number } => {
-            let bed = Bed::open(name)?;
-            let host = bed.host(number)?;
-            let root = host.file("").ok_or_else(|| Error::Unsupported(format!("host {} has ended", host.id())))?;
-            println!("{}", root.display());
-            Ok(())
-        }
+        TestbedCommand::Root { number } => print_root(Bed::open(name)?.host(number)?),
         TestbedCommand::Logins => {
             let bed = Bed::open(name)?;
             bed.hosts().iter().for_each(|host| println!("{} {}", host.id(), host.logins()));
@@ -177,13 +171,7 @@ fn run(options: Options) -> Result<(), Error> {
             let bed = Bed::open(name)?;
             replace(bed.command(&command[0]).args(&command[1..]))
         }
-        TestbedCommand::Ssh { number, command } => {
-            let bed = Bed::open(name)?;
-            let known = format!("UserKnownHostsFile={}", bed.known_hosts().display());
-            let mut ssh = bed.command("ssh");
-            ssh.args(["-o", &known, "-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-i"]).arg(bed.user_key());
-            replace(ssh.arg(format!("root@{}", bed.host(number)?.address)).args(command))
-        }
+        TestbedCommand::Ssh { number, command } => ssh(&Bed::open(name)?, number, &command),
         TestbedCommand::Loopback { count, roster } => loopback(count, &roster),
         TestbedCommand::Clean => rocksalt_testkit::remove_all(),
         TestbedCommand::Quirks => {
@@ -223,6 +211,19 @@ fn start(name: &str, up: &Up) -> Result<(), Error> {
         write_roster(path, &entries(&bed, &up.user)?)?;
     }
     Ok(())
+}
+
+fn print_root(host: &Host) -> Result<(), Error> {
+    let root = host.file("").ok_or_else(|| Error::Unsupported(format!("host {} has ended", host.id())))?;
+    println!("{}", root.display());
+    Ok(())
+}
+
+fn ssh(bed: &Bed, number: usize, command: &[String]) -> Result<(), Error> {
+    let known = format!("UserKnownHostsFile={}", bed.known_hosts().display());
+    let mut ssh = bed.command("ssh");
+    ssh.args(["-o", &known, "-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-i"]).arg(bed.user_key());
+    replace(ssh.arg(format!("root@{}", bed.host(number)?.address)).args(command))
 }
 
 fn loopback(count: usize, roster: &Path) -> Result<(), Error> {

@@ -150,93 +150,87 @@ mod tests {
 
     #[test]
     fn messages_of_ssh_are_recognized() {
-        let changed = "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n\
-            The fingerprint for the ED25519 key sent by the remote host is\nSHA256:639PWShZNmbIQWaRLxSP.\n\
-            Offending ED25519 key in /home/me/.ssh/known_hosts:1\n  remove with:\nHost key for [h]:29922 has changed and you \
-            have requested strict checking.\nHost key verification failed.\n";
-        let revoked = "@       WARNING: REVOKED HOST KEY DETECTED!               @\nThe ED25519 host key for [h]:2 is marked as \
-            revoked.\nED25519 host key for [h]:2 was revoked and you have requested strict checking.\nHost key verification failed.\n";
-        for (stderr, stage, busy, text) in [
-            (
-                "ssh: Could not resolve hostname nosuch.invalid: Name or service not known\n",
-                Stage::Resolve,
-                false,
-                "nosuch.invalid",
-            ),
-            (
-                "ssh: connect to host 127.0.0.1 port 1: Connection refused\n",
-                Stage::Connect,
-                false,
-                "Connection refused",
-            ),
-            ("ssh: connect to host h port 22: Connection timed out\n", Stage::Connect, false, "timed out"),
-            ("ssh: connect to host h port 22: No route to host\n", Stage::Connect, false, "No route"),
-            (
-                "Connection timed out during banner exchange\nConnection to 1.2.3.4 port 22 timed out\n",
-                Stage::Banner,
-                true,
-                "banner",
-            ),
-            (
-                "kex_exchange_identification: Connection closed by remote host\nConnection closed by 1.2.3.4 port 22\n",
-                Stage::Banner,
-                true,
-                "closed",
-            ),
-            ("kex_exchange_identification: read: Connection reset by peer\n", Stage::Banner, true, "reset"),
-            ("kex_exchange_identification: banner line contains invalid characters\n", Stage::Banner, false, "invalid"),
-            (
-                "ssh: connect to host gate port 1: Connection refused\nkex_exchange_identification: Connection closed by remote host\n",
-                Stage::Connect,
-                false,
-                "gate",
-            ),
-            (
-                "channel 0: open failed: connect failed: Name or service not known\nstdio forwarding failed\n",
-                Stage::Resolve,
-                false,
-                "open failed",
-            ),
-            (
-                "Unable to negotiate with 1.2.3.4 port 22: no matching key exchange method found. Their offer: x\n",
-                Stage::KeyExchange,
-                false,
-                "no matching",
-            ),
-            ("me@h: Permission denied (publickey,password).\n", Stage::Login, false, "(publickey,password)"),
-            (
-                "Received disconnect from h port 22:2: Too many authentication failures\n",
-                Stage::Login,
-                false,
-                "Too many",
-            ),
-            (
-                "No ED25519 host key is known for [h]:2 and you have requested strict checking.\nHost key verification failed.\n",
-                Stage::HostKey,
-                false,
-                "No ED25519 host key is known",
-            ),
-            (
-                changed,
-                Stage::HostKey,
-                false,
-                "not the one recorded in /home/me/.ssh/known_hosts:1; it showed SHA256:639PWShZNmbIQWaRLxSP",
-            ),
-            (revoked, Stage::HostKey, false, "was revoked"),
-            (
-                "/home/me/.ssh/config: line 3: Bad configuration option: prot\n/home/me/.ssh/config: terminating, 1 bad configuration options\n",
-                Stage::Settings,
-                false,
-                "bad configuration",
-            ),
-            ("Bad owner or permissions on /home/me/.ssh/config\n", Stage::Settings, false, "Bad owner"),
-            ("", Stage::Login, false, "printed nothing"),
-        ] {
+        for (stderr, stage, busy, text) in MESSAGES {
             let found = failure(stderr, "me@h");
-            assert_eq!((found.stage, found.busy), (stage, busy), "{stderr}");
+            assert_eq!((found.stage, found.busy), (*stage, *busy), "{stderr}");
             assert!(found.text.contains(text) && found.text.contains("me@h"), "{}", found.text);
         }
     }
+
+    /// What ssh prints, the stage, whether a retry might help, and a part of the failure's text.
+    const MESSAGES: &[(&str, Stage, bool, &str)] = &[
+        (
+            "ssh: Could not resolve hostname nosuch.invalid: Name or service not known\n",
+            Stage::Resolve,
+            false,
+            "nosuch.invalid",
+        ),
+        ("ssh: connect to host 127.0.0.1 port 1: Connection refused\n", Stage::Connect, false, "Connection refused"),
+        ("ssh: connect to host h port 22: Connection timed out\n", Stage::Connect, false, "timed out"),
+        ("ssh: connect to host h port 22: No route to host\n", Stage::Connect, false, "No route"),
+        (
+            "Connection timed out during banner exchange\nConnection to 1.2.3.4 port 22 timed out\n",
+            Stage::Banner,
+            true,
+            "banner",
+        ),
+        (
+            "kex_exchange_identification: Connection closed by remote host\nConnection closed by 1.2.3.4 port 22\n",
+            Stage::Banner,
+            true,
+            "closed",
+        ),
+        ("kex_exchange_identification: read: Connection reset by peer\n", Stage::Banner, true, "reset"),
+        ("kex_exchange_identification: banner line contains invalid characters\n", Stage::Banner, false, "invalid"),
+        (
+            "ssh: connect to host gate port 1: Connection refused\nkex_exchange_identification: Connection closed by remote host\n",
+            Stage::Connect,
+            false,
+            "gate",
+        ),
+        (
+            "channel 0: open failed: connect failed: Name or service not known\nstdio forwarding failed\n",
+            Stage::Resolve,
+            false,
+            "open failed",
+        ),
+        (
+            "Unable to negotiate with 1.2.3.4 port 22: no matching key exchange method found. Their offer: x\n",
+            Stage::KeyExchange,
+            false,
+            "no matching",
+        ),
+        ("me@h: Permission denied (publickey,password).\n", Stage::Login, false, "(publickey,password)"),
+        ("Received disconnect from h port 22:2: Too many authentication failures\n", Stage::Login, false, "Too many"),
+        (
+            "No ED25519 host key is known for [h]:2 and you have requested strict checking.\nHost key verification failed.\n",
+            Stage::HostKey,
+            false,
+            "No ED25519 host key is known",
+        ),
+        (
+            CHANGED,
+            Stage::HostKey,
+            false,
+            "not the one recorded in /home/me/.ssh/known_hosts:1; it showed SHA256:639PWShZNmbIQWaRLxSP",
+        ),
+        (REVOKED, Stage::HostKey, false, "was revoked"),
+        (
+            "/home/me/.ssh/config: line 3: Bad configuration option: prot\n/home/me/.ssh/config: terminating, 1 bad configuration options\n",
+            Stage::Settings,
+            false,
+            "bad configuration",
+        ),
+        ("Bad owner or permissions on /home/me/.ssh/config\n", Stage::Settings, false, "Bad owner"),
+        ("", Stage::Login, false, "printed nothing"),
+    ];
+
+    const CHANGED: &str = "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n\
+        The fingerprint for the ED25519 key sent by the remote host is\nSHA256:639PWShZNmbIQWaRLxSP.\n\
+        Offending ED25519 key in /home/me/.ssh/known_hosts:1\n  remove with:\nHost key for [h]:29922 has changed and you \
+        have requested strict checking.\nHost key verification failed.\n";
+    const REVOKED: &str = "@       WARNING: REVOKED HOST KEY DETECTED!               @\nThe ED25519 host key for [h]:2 is marked as \
+        revoked.\nED25519 host key for [h]:2 was revoked and you have requested strict checking.\nHost key verification failed.\n";
 
     #[test]
     fn a_new_host_is_told_from_a_changed_one() {

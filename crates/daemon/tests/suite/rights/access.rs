@@ -1,7 +1,10 @@
 //! Access decisions: the cases of `cases/*.yml`, most of them also recorded from real Salt (`record.py`).
 
 use std::path::Path;
+use std::sync::Arc;
 
+use rocksalt_controller::Controller;
+use rocksalt_controller::ledger::Ledger;
 use rocksalt_core::request::{ControllerCall, Needs, RunRequest};
 use rocksalt_core::target::Nodegroups;
 use rocksalt_core::{Map, Value, yaml};
@@ -41,55 +44,55 @@ async fn rules_decide_as_the_cases_say() {
             for ask in case.get("asks").and_then(Value::as_list).expect("asks") {
                 let ask = ask.as_map().expect("an ask");
                 let name = format!("{}: {}: {}", path.display(), text(case, "what", ""), Value::Map(ask.clone()));
-                let caller = Caller {
-                    user: text(ask, "user", "fred"),
-                    eauth: "file".into(),
-                    rights: Rights::Listed { groups: texts(ask.get("groups")) },
-                    from: None,
-                };
-                let function = text(ask, "fun", "");
-                let args = ask.get("arg").and_then(Value::as_list).unwrap_or_default().to_vec();
-                let kwargs = ask.get("kwarg").and_then(Value::as_map).cloned().unwrap_or_default();
-                let target_kind = text(ask, "tgt_type", "glob");
-                let client = text(ask, "client", "local");
-                let local = ControllerCall {
-                    function: function.clone(),
-                    args: args.clone(),
-                    kwargs: kwargs.clone(),
-                    background: false,
-                };
-                let run = RunRequest {
-                    function,
-                    args,
-                    kwargs,
-                    target: text(ask, "tgt", ""),
-                    target_kind,
-                    ..RunRequest::default()
-                };
-                let needs = match client.as_str() {
-                    "local" => Needs::Function(&run),
-                    "runner" => Needs::Runner(&local),
-                    "wheel" => Needs::Wheel(&local),
-                    other => panic!("{other}"),
-                };
-                let verdict = access.check(&caller, &needs, &controller, &ledger).await;
-                let expected = ask.get("allowed").and_then(Value::as_bool).expect("a verdict");
-                assert_eq!(verdict.is_ok(), expected, "{name}: {verdict:?}");
-                if let Err(refusal) = &verdict {
-                    assert_eq!(refusal.kind, RefusalKind::Forbidden, "{name}");
-                }
-                if client == "local" {
-                    let groups = texts(ask.get("groups"));
-                    let told =
-                        access.explain(&caller.user, Some("file"), &groups, &run, &controller).await.expect("told");
-                    assert_eq!(told.allowed, expected, "{name}: {:?}", told.lines);
-                    assert!(!told.lines.is_empty(), "{name}: nothing is explained");
-                }
+                check_ask(&name, ask, &access, &controller, &ledger).await;
                 asked += 1;
             }
         }
     }
     assert!(asked > 100, "only {asked} were asked");
+}
+
+/// Asks for one call, and compares the verdict with the case's.
+async fn check_ask(name: &str, ask: &Map, access: &AccessPolicy, controller: &Arc<Controller>, ledger: &Arc<Ledger>) {
+    let groups = texts(ask.get("groups"));
+    let caller = Caller {
+        user: text(ask, "user", "fred"),
+        eauth: "file".into(),
+        rights: Rights::Listed { groups: groups.clone() },
+        from: None,
+    };
+    let local = ControllerCall {
+        function: text(ask, "fun", ""),
+        args: ask.get("arg").and_then(Value::as_list).unwrap_or_default().to_vec(),
+        kwargs: ask.get("kwarg").and_then(Value::as_map).cloned().unwrap_or_default(),
+        background: false,
+    };
+    let run = RunRequest {
+        function: local.function.clone(),
+        args: local.args.clone(),
+        kwargs: local.kwargs.clone(),
+        target: text(ask, "tgt", ""),
+        target_kind: text(ask, "tgt_type", "glob"),
+        ..RunRequest::default()
+    };
+    let client = text(ask, "client", "local");
+    let needs = match client.as_str() {
+        "local" => Needs::Function(&run),
+        "runner" => Needs::Runner(&local),
+        "wheel" => Needs::Wheel(&local),
+        other => panic!("{other}"),
+    };
+    let verdict = access.check(&caller, &needs, controller, ledger).await;
+    let expected = ask.get("allowed").and_then(Value::as_bool).expect("a verdict");
+    assert_eq!(verdict.is_ok(), expected, "{name}: {verdict:?}");
+    if let Err(refusal) = &verdict {
+        assert_eq!(refusal.kind, RefusalKind::Forbidden, "{name}");
+    }
+    if client == "local" {
+        let told = access.explain(&caller.user, Some("file"), &groups, &run, controller).await.expect("told");
+        assert_eq!(told.allowed, expected, "{name}: {:?}", told.lines);
+        assert!(!told.lines.is_empty(), "{name}: nothing is explained");
+    }
 }
 
 #[tokio::test]

@@ -25,6 +25,27 @@ fn request(number: usize) -> Request {
     }))
 }
 
+fn job() -> JobRecord {
+    JobRecord {
+        id: JobId::at(1_000_000),
+        function: "test.f1".into(),
+        args: Vec::new(),
+        kwargs: Map::new(),
+        target: "web*".into(),
+        target_kind: "glob".into(),
+        targets: vec!["web1".into(), "web2".into()],
+        missing: Vec::new(),
+        user: "ann".into(),
+        metadata: Value::Null,
+        started: 0,
+        state: JobState::Running,
+        ended: None,
+        owner: "me".into(),
+        options: Default::default(),
+        delimiter: None,
+    }
+}
+
 async fn note(audit: &Audit, number: usize) -> EntryNumber {
     audit.log_request(&Caller::local("ann"), &request(number), None).await.expect("it is noted")
 }
@@ -57,24 +78,7 @@ async fn entries_say_who_did_what_and_no_secrets() {
     let (directory, store) = (fixture::directory(), fixture::store().await);
     let audit = Audit::open(directory.path(), "me", Arc::clone(&store)).await.expect("a log");
     let noted = note(&audit, 1).await;
-    let job = JobRecord {
-        id: JobId::at(1_000_000),
-        function: "test.f1".into(),
-        args: Vec::new(),
-        kwargs: Map::new(),
-        target: "web*".into(),
-        target_kind: "glob".into(),
-        targets: vec!["web1".into(), "web2".into()],
-        missing: Vec::new(),
-        user: "ann".into(),
-        metadata: Value::Null,
-        started: 0,
-        state: JobState::Running,
-        ended: None,
-        owner: "me".into(),
-        options: Default::default(),
-        delimiter: None,
-    };
+    let job = job();
     audit.log_job(&noted, &job);
     let refusal = Refusal::new(RefusalKind::Forbidden, "ann may not");
     audit.log_request(&Caller::local("ann"), &request(2), Some(&refusal)).await.expect("noted");

@@ -8,7 +8,7 @@ use std::path::Path;
 use rocksalt_core::call::{Problem, ProblemKind, Return};
 use rocksalt_core::{Map, Value, json, yaml};
 
-use super::bed::{Bed, PASSWORD};
+use super::bed::{Bed, PASSWORD, Reply};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_cases() {
@@ -67,7 +67,11 @@ async fn replay(case: &Map) -> Result<(), String> {
         Some(other) => fill(&json::compact(other)),
     };
     let reply = bed.ask(&text("method"), &text("path"), &headers, body).await;
-    let answer = case.get("answer").and_then(Value::as_map).expect("an answer");
+    check(&reply, case.get("answer").and_then(Value::as_map).expect("an answer"))
+}
+
+/// Compares a reply with the recorded one.
+fn check(reply: &Reply, answer: &Map) -> Result<(), String> {
     let status = answer.get("status").map(ToString::to_string).unwrap_or_default();
     if reply.status.as_str() != status {
         return Err(format!("expected {status}, got {}: {}", reply.status, reply.text));

@@ -127,7 +127,6 @@ impl Detached {
         };
         let is_hash = rev.len() <= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
         let rev = if is_hash { rev.to_ascii_lowercase() } else { rev };
-        let user = self.user.as_deref();
         let mut plan = DetachPlan {
             rev,
             target,
@@ -140,43 +139,38 @@ impl Detached {
             old: None,
             new: None,
         };
-        let target = &plan.target;
-        if look::is_directory(machine, &format!("{target}/.git")) || look::is_worktree(machine, target, user) {
-            let git = Git::looking(machine, target, user);
-            let commit =
-                |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
-            plan.old = commit("HEAD");
-            match git.output(&["remote", "--verbose"]) {
-                Ok(text) => {
-                    let found = read::remotes(&text)
-                        .into_iter()
-                        .find(|(name, action, _)| *name == self.remote && action == "fetch");
-                    plan.known_url = found.map(|(_, _, url)| url);
-                }
-                Err(fault) => return Ok(Err(fault.reason())),
-            }
-            let here = if is_hash { commit(&plan.rev) } else { None };
-            plan.fetch = here.is_none() && self.fetch_remote.0;
-            plan.new = here;
-            if !plan.fetch && !is_hash {
-                let name = format!("refs/remotes/{}/{}", self.remote, plan.rev);
-                plan.new = commit(&name).or_else(|| commit(&format!("refs/tags/{}", plan.rev)));
-            }
-        } else {
-            let is_empty = machine.list(std::path::Path::new(target)).unwrap_or_default().is_empty();
-            if !is_empty && !self.force_clone {
-                return Ok(Err(format!(
-                    "Target '{target}' exists, is non-empty and is not a git repository. Set the 'force_clone' \
-                     option to True to remove this directory's contents and proceed with cloning the remote \
-                     repository"
-                )));
-            }
-            plan.clone = Some(look::is_directory(machine, target) && self.force_clone.0);
+        if let Err(text) = self.look_at_target(machine, &mut plan) {
+            return Ok(Err(text));
         }
         if plan.new.is_none() && (plan.fetch || plan.clone.is_some()) {
             plan.new = self.remote_commit(machine, &plan);
         }
         Ok(Ok(plan))
+    }
+
+    /// Adds to the plan what the repository on the target has, or that it must be cloned.
+    fn look_at_target(&self, machine: &dyn Probe, plan: &mut DetachPlan) -> Result<(), String> {
+        let (target, user) = (&plan.target, self.user.as_deref());
+        if !look::is_directory(machine, &format!("{target}/.git")) && !look::is_worktree(machine, target, user) {
+            plan.clone = Some(latest::must_empty(machine, target, self.force_clone.0)?);
+            return Ok(());
+        }
+        let git = Git::looking(machine, target, user);
+        plan.old = git.commit("HEAD");
+        let remotes = read::remotes(&git.output(&["remote", "--verbose"]).map_err(|fault| fault.reason())?);
+        let found = remotes.into_iter().find(|(name, action, _)| *name == self.remote && action == "fetch");
+        plan.known_url = found.map(|(_, _, url)| url);
+        plan.new = if plan.is_hash { git.commit(&plan.rev) } else { None };
+        plan.fetch = plan.new.is_none() && self.fetch_remote.0;
+        if !plan.fetch && !plan.is_hash {
+            plan.new = self.named_commit(&git, &plan.rev);
+        }
+        Ok(())
+    }
+
+    /// The commit of a fetched branch or of a tag.
+    fn named_commit(&self, git: &Git<'_>, rev: &str) -> Option<String> {
+        git.commit(&format!("refs/remotes/{}/{rev}", self.remote)).or_else(|| git.commit(&format!("refs/tags/{rev}")))
     }
 
     /// The commit of the name in the remote repository, to report what would be checked out.
@@ -268,12 +262,8 @@ impl Detached {
                 said.push(format!("Remote {remote} was fetched, resulting in updated refs"));
             }
         }
-        let commit = |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
         let rev = &plan.rev;
-        let found = match plan.is_hash {
-            true => commit(rev),
-            false => commit(&format!("refs/remotes/{remote}/{rev}")).or_else(|| commit(&format!("refs/tags/{rev}"))),
-        };
+        let found = if plan.is_hash { git.commit(rev) } else { self.named_commit(&git, rev) };
         let new = found.ok_or_else(|| format!("Revision '{rev}' does not exist"))?;
         if self.hard_reset.0 && plan.clone.is_none() {
             git.output(&["reset", "--hard", "HEAD"]).map_err(|fault| fault.reason())?;

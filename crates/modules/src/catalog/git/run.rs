@@ -53,6 +53,11 @@ impl<'a> Git<'a> {
         self.text(words, false)
     }
 
+    /// The id of the commit that a revision stands for, if it is in this repository.
+    pub fn commit(&self, rev: &str) -> Option<String> {
+        self.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok()
+    }
+
     /// Standard output and standard error, in that order.
     pub fn merged<S: AsRef<str>>(&self, words: &[S]) -> Result<String, Fault> {
         self.text(words, true)

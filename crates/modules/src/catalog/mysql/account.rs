@@ -63,6 +63,11 @@ impl<'a> AccountLogin<'a> {
         }
     }
 
+    /// Whether it needs neither a password nor its hash.
+    pub fn is_passwordless(&self) -> bool {
+        matches!(self, AccountLogin::Nothing | AccountLogin::Socket)
+    }
+
     /// Secrets, which must not be shown.
     pub fn secrets(&self) -> Vec<&'a str> {
         match self {

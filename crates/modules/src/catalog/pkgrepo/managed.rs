@@ -292,24 +292,7 @@ impl Managed {
         if let Some(link) = links.iter().find(|link| given(link)) {
             links.iter().filter(|other| *other != link).for_each(|other| new.remove(other));
         }
-        let mut changes = Map::new();
-        for (key, value) in wanted.iter().filter(|(key, _)| !key.starts_with("__")) {
-            let text = match value {
-                Value::Bool(flag) => if *flag { "1" } else { "0" }.to_owned(),
-                Value::List(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
-                other => other.to_string(),
-            };
-            let old = new.get(key).map(str::to_owned);
-            if value.is_null() || text.is_empty() {
-                new.remove(key);
-            } else if !old.as_deref().is_some_and(|old| same(old, &text)) {
-                new.set(key, &text);
-            }
-            let now = new.get(key).map(str::to_owned);
-            if now != old {
-                changes.insert(key.as_str(), change(old.into(), now.into()));
-            }
-        }
+        let mut changes = set_options(&mut new, &wanted);
         match &self.comments {
             Value::Null => {}
             Value::List(all) => new.remark(all.iter().map(ToString::to_string).collect()),
@@ -366,6 +349,29 @@ pub fn is_true(value: &Value) -> bool {
         Value::String(text) => matches!(&*text.to_ascii_lowercase(), "true" | "yes" | "1"),
         other => other.truth(),
     }
+}
+
+/// Sets the options of a section, and returns those that differed.
+fn set_options(section: &mut ini::RepoSection, wanted: &[(String, Value)]) -> Map {
+    let mut changes = Map::new();
+    for (key, value) in wanted.iter().filter(|(key, _)| !key.starts_with("__")) {
+        let text = match value {
+            Value::Bool(flag) => if *flag { "1" } else { "0" }.to_owned(),
+            Value::List(lines) => lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+            other => other.to_string(),
+        };
+        let old = section.get(key).map(str::to_owned);
+        if value.is_null() || text.is_empty() {
+            section.remove(key);
+        } else if !old.as_deref().is_some_and(|old| same(old, &text)) {
+            section.set(key, &text);
+        }
+        let now = section.get(key).map(str::to_owned);
+        if now != old {
+            changes.insert(key.as_str(), change(old.into(), now.into()));
+        }
+    }
+    changes
 }
 
 /// Compares values; `1` and `True` are equal in existing files too.

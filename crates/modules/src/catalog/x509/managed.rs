@@ -185,14 +185,7 @@ impl State for CertificateManaged {
     fn plan(&self, machine: &dyn Probe, step: &Step<'_>) -> Result<Decision> {
         let encoding = encoding(self.encoding.as_deref())?;
         let spec = self.spec(machine)?;
-        let place = TargetFile {
-            path: &self.name,
-            user: &self.user,
-            group: &self.group,
-            mode: mode(&self.mode)?,
-            makedirs: self.makedirs.0,
-            default: 0o644,
-        };
+        let place = self.file()?;
         if let Some(text) = place.fault(machine, step.test) {
             return Ok(Decision::Settled(Verdict::bad(text)));
         }
@@ -201,11 +194,7 @@ impl State for CertificateManaged {
             Err(error) => return unready(machine, &place, "certificate", step, &spec, &error),
         };
         let old = place.stat(machine).map(|_| certificate::content(machine, &self.name)).transpose()?;
-        let chain: Vec<ParsedCertificate> = self
-            .append_certs
-            .iter()
-            .map(|place| certificate::read(machine, place, "certificate", ParsedCertificate::certificate))
-            .collect::<Result<_>>()?;
+        let chain = self.chain(machine)?;
         let mut changes = Map::new();
         let current = old.as_deref().and_then(ParsedCertificate::certificate);
         match (&old, &current) {
@@ -285,6 +274,23 @@ impl CertificateManaged {
             None => Ok(spec),
             Some(name) => Ok(spec.under(&policy(machine, name)?)),
         }
+    }
+
+    fn file(&self) -> Result<TargetFile<'_>> {
+        Ok(TargetFile {
+            path: &self.name,
+            user: &self.user,
+            group: &self.group,
+            mode: mode(&self.mode)?,
+            makedirs: self.makedirs.0,
+            default: 0o644,
+        })
+    }
+
+    /// The certificates that follow it in the file.
+    fn chain(&self, machine: &dyn Probe) -> Result<Vec<ParsedCertificate>> {
+        let read = |place: &String| certificate::read(machine, place, "certificate", ParsedCertificate::certificate);
+        self.append_certs.iter().map(read).collect()
     }
 }
 

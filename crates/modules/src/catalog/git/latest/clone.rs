@@ -4,12 +4,13 @@ use std::path::Path;
 
 use rocksalt_core::Value;
 
+use super::super::look;
 use super::super::run::{Fault, Git};
 use super::remote::{RevisionKind, Upstream};
 use super::update::upstream;
 use super::{CheckoutPlan, Latest, UpdateProgress, Verdict};
 use crate::catalog::change;
-use crate::machine::System;
+use crate::machine::{Probe, System};
 
 impl Latest {
     pub(super) fn clone_anew(
@@ -99,6 +100,18 @@ impl Latest {
         }
         Ok(())
     }
+}
+
+/// Whether the directory must be emptied before the clone; the error says why it must not.
+pub fn must_empty(machine: &dyn Probe, target: &str, force_clone: bool) -> Result<bool, String> {
+    let content = machine.list(Path::new(target)).unwrap_or_default();
+    if !content.is_empty() && !force_clone {
+        return Err(format!(
+            "Target '{target}' exists, is non-empty and is not a git repository. Set the 'force_clone' option to True \
+             to remove this directory's contents and proceed with cloning the remote repository"
+        ));
+    }
+    Ok(look::is_directory(machine, target) && force_clone)
 }
 
 /// Removes the content of a directory.

@@ -58,9 +58,9 @@ impl Latest {
     /// An `Err` is the verdict in every mode.
     pub(super) fn would_update(&self, plan: &CheckoutPlan, local: &Local) -> Result<Verdict, Verdict> {
         let wanted = &plan.wanted;
-        let Some(rev) = &wanted.rev else {
+        if wanted.rev.is_none() {
             return Ok(Verdict::good(format!("Repository {} is up-to-date", plan.target)));
-        };
+        }
         let is_there = wanted.is(local.rev.as_deref());
         let branch = plan.branch.as_deref();
         if local.dirty && is_there && plan.reset != Reset::Always {
@@ -70,19 +70,8 @@ impl Latest {
                 plan.target
             )));
         }
-        if wanted.kind == Some(RevisionKind::Tag)
-            && plan.reset == Reset::Never
-            && local.tags.contains(&self.rev)
-            && local.commit.is_some()
-            && !local.has
-        {
-            return Err(Verdict::bad(format!(
-                "'{}' is a tag, but the remote SHA1 for this tag ({}) doesn't match the local SHA1 ({}). Set \
-                 'force_reset' to True to force this update.",
-                self.rev,
-                short(Some(rev)),
-                short(local.tag_commit.as_deref())
-            )));
+        if let Some(text) = self.moved_tag(plan, local) {
+            return Err(Verdict::bad(text));
         }
         let stays = !is_there && !self.update_head && !local.changes_branch(branch);
         if local.has && stays {
@@ -121,6 +110,25 @@ impl Latest {
                 text += &format!("\n\nChanges that would be made: {}", comments(&actions));
             }
             Verdict::good(text)
+        })
+    }
+
+    /// Why a tag that another commit has now isn't followed.
+    fn moved_tag(&self, plan: &CheckoutPlan, local: &Local) -> Option<String> {
+        let wanted = &plan.wanted;
+        let moved = wanted.kind == Some(RevisionKind::Tag)
+            && plan.reset == Reset::Never
+            && local.tags.contains(&self.rev)
+            && local.commit.is_some()
+            && !local.has;
+        moved.then(|| {
+            format!(
+                "'{}' is a tag, but the remote SHA1 for this tag ({}) doesn't match the local SHA1 ({}). Set \
+                 'force_reset' to True to force this update.",
+                self.rev,
+                short(wanted.rev.as_deref()),
+                short(local.tag_commit.as_deref())
+            )
         })
     }
 

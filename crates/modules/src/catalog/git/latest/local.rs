@@ -50,10 +50,9 @@ impl Local {
             let text = git.output(&words).map_err(|fault| fault.reason())?;
             Ok(text.lines().map(str::to_owned).collect())
         };
-        let commit = |rev: &str| git.output(&["rev-parse", "--verify", "--quiet", &format!("{rev}^{{commit}}")]).ok();
         let branches = list("refs/heads/")?;
         let tags: BTreeSet<String> = list("refs/tags/")?.into_iter().collect();
-        let rev = commit("HEAD");
+        let rev = git.commit("HEAD");
         let current = git.output(&["rev-parse", "--abbrev-ref", "HEAD"]).ok();
         if !bare && wanted.rev.is_none() && rev.is_some() {
             return Err("Remote repository is empty, cannot update from a non-empty to an empty repository".into());
@@ -94,31 +93,37 @@ impl Local {
             mirror: bare
                 && git.output(&["config", "--get", &format!("remote.{remote}.mirror")]).is_ok_and(|it| it == "true"),
         };
-        let Some(request) = &wanted.rev else { return Ok(local) };
-        local.commit = commit(request);
-        let at_base = local.base.as_ref().is_some_and(|base| base.starts_with(request.as_str()));
-        local.has = (at_base && wanted.kind == Some(RevisionKind::Commit))
-            || (local.commit.is_some()
+        if let Some(request) = &wanted.rev {
+            local.look_for(git, wanted, request);
+        }
+        Ok(local)
+    }
+
+    /// Fills the fields about the requested commit.
+    fn look_for(&mut self, git: &Git<'_>, wanted: &RemoteState, request: &str) {
+        self.commit = git.commit(request);
+        let at_base = self.base.as_ref().is_some_and(|base| base.starts_with(request));
+        self.has = (at_base && wanted.kind == Some(RevisionKind::Commit))
+            || (self.commit.is_some()
                 && match (&wanted.kind, &wanted.upstream) {
                     (Some(RevisionKind::Branch), Upstream::Branch(name)) => {
-                        local.url.is_some() && commit(&format!("refs/remotes/{name}")).as_ref() == Some(request)
+                        self.url.is_some() && git.commit(&format!("refs/remotes/{name}")).as_deref() == Some(request)
                     }
                     (Some(RevisionKind::Tag), _) => {
                         let name = wanted.place.rsplit_once(" (").map_or("", |(name, _)| name);
-                        local.tag_commit =
-                            local.tags.contains(name).then(|| commit(&format!("refs/tags/{name}"))).flatten();
-                        local.tag_commit.as_ref() == Some(request)
+                        self.tag_commit =
+                            self.tags.contains(name).then(|| git.commit(&format!("refs/tags/{name}"))).flatten();
+                        self.tag_commit.as_deref() == Some(request)
                     }
                     _ => true,
                 });
-        local.follows = match (&local.base, &local.commit) {
+        self.follows = match (&self.base, &self.commit) {
             (None, Some(_)) => Some(true),
             (Some(base), Some(commit)) => {
                 git.end(&["merge-base", "--is-ancestor", base, commit]).ok().map(|output| output.code == 0)
             }
             _ => None,
         };
-        Ok(local)
     }
 
     /// Whether another branch must be checked out.

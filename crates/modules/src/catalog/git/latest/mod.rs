@@ -6,7 +6,7 @@ mod local;
 mod remote;
 mod update;
 
-pub use clone::empty;
+pub use clone::{empty, must_empty};
 
 use rocksalt_core::{Map, Value};
 use rocksalt_macros::state;
@@ -21,7 +21,7 @@ use super::access::RemoteAccess;
 use super::run::Git;
 use super::{comments, look, sound};
 use crate::Result;
-use crate::catalog::Plan;
+use crate::catalog::{Plan, change};
 use crate::machine::{Probe, System};
 
 /// Makes sure that a repository is cloned into a directory and up to date.
@@ -216,26 +216,28 @@ impl Latest {
         if wanted.rev.is_none() && !bare && self.rev != "HEAD" {
             return fail(format!("No revision matching '{}' exists in the remote repository", self.rev));
         }
-        let there = look::is_directory(machine, &format!("{target}/{}", if bare { "refs" } else { ".git" }))
-            || look::is_worktree(machine, &target, self.user.as_deref());
-        let here = if there {
-            let git = Git::looking(machine, &target, self.user.as_deref());
-            match Local::look(&git, &wanted, &self.remote, branch.as_deref(), bare) {
-                Ok(local) => Here::Repository(Box::new(local)),
-                Err(text) => return fail(text),
-            }
-        } else {
-            let content = machine.list(std::path::Path::new(&target)).unwrap_or_default();
-            if !content.is_empty() && !self.force_clone {
-                return fail(format!(
-                    "Target '{target}' exists, is non-empty and is not a git repository. Set the 'force_clone' \
-                     option to True to remove this directory's contents and proceed with cloning the remote \
-                     repository"
-                ));
-            }
-            Here::Nothing(look::is_directory(machine, &target) && self.force_clone.0)
-        };
-        Ok(Ok(CheckoutPlan { target, url, access, wanted, reset, branch, bare, here }))
+        Ok(match self.here(machine, &target, &wanted, branch.as_deref(), bare) {
+            Ok(here) => Ok(CheckoutPlan { target, url, access, wanted, reset, branch, bare, here }),
+            Err(text) => Err(Verdict::bad(text)),
+        })
+    }
+
+    /// Looks at the target's directory.
+    fn here(
+        &self,
+        machine: &dyn Probe,
+        target: &str,
+        wanted: &RemoteState,
+        branch: Option<&str>,
+        bare: bool,
+    ) -> Result<Here, String> {
+        let user = self.user.as_deref();
+        let mark = if bare { "refs" } else { ".git" };
+        if !look::is_directory(machine, &format!("{target}/{mark}")) && !look::is_worktree(machine, target, user) {
+            return must_empty(machine, target, self.force_clone.0).map(Here::Nothing);
+        }
+        let git = Git::looking(machine, target, user);
+        Local::look(&git, wanted, &self.remote, branch, bare).map(|local| Here::Repository(Box::new(local)))
     }
 
     /// The refspecs of a fetch.
@@ -284,6 +286,11 @@ impl UpdateProgress {
             comment += &format!("\n\nChanges made: {}", comments(&self.comments));
         }
         Verdict { changes: self.changes, warnings: self.warnings, ..Verdict::good(comment) }
+    }
+
+    /// The verdict of a run that may have moved HEAD.
+    fn moved(self, target: &str, old: Option<&str>, new: Option<&str>) -> Verdict {
+        if old == new { self.up_to_date(target) } else { self.done().change("revision", change(old, new)) }
     }
 
     fn done(self) -> Verdict {

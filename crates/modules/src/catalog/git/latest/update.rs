@@ -7,7 +7,6 @@ use super::dry::follows;
 use super::local::Local;
 use super::remote::Upstream;
 use super::{CheckoutPlan, Latest, Reset, UpdateProgress, Verdict};
-use crate::catalog::change;
 
 impl Latest {
     pub(super) fn update(
@@ -21,17 +20,7 @@ impl Latest {
         let Some(rev) = wanted.rev.as_deref() else { return Ok(std::mem::take(progress).up_to_date(target)) };
         let tell = |fault: Fault| fault.reason();
         self.set_url(git, plan, local, progress).map_err(tell)?;
-        let upstream = self.upstream_words(plan, local);
-        if upstream.is_some() && local.branch.is_none() {
-            return Err(
-                "Cannot set/unset upstream tracking branch, local HEAD refers to nonexistent branch. This may \
-                        have been caused by cloning a remote repository for which the default branch was renamed or \
-                        deleted. If you are unable to fix the remote repository, you can work around this by setting \
-                        the 'branch' argument (which will ensure that the named branch is created if it does not \
-                        already exist)."
-                    .into(),
-            );
-        }
+        let upstream = self.upstream_words(plan, local)?;
         self.remove_tags(git, plan, local, progress);
         let is_there = wanted.is(local.rev.as_deref());
         let mut forward = !(local.dirty && plan.reset != Reset::RemoteChanges) && local.follows != Some(false);
@@ -74,11 +63,7 @@ impl Latest {
         if !wanted.is(new.as_deref()) {
             return Err("Failed to update repository".into());
         }
-        let progress = std::mem::take(progress);
-        if local.rev == new {
-            return Ok(progress.up_to_date(target));
-        }
-        Ok(progress.done().change("revision", change(local.rev.as_deref(), new.as_deref())))
+        Ok(std::mem::take(progress).moved(target, local.rev.as_deref(), new.as_deref()))
     }
 
     pub(super) fn fetch_bare(
@@ -92,11 +77,7 @@ impl Latest {
         let updated = if read::fetched(&said).is_empty() { "" } else { ", resulting in updated refs" };
         progress.say(format!("Bare repository at {} was fetched{updated}", plan.target));
         let new = git.output(&["rev-parse", "--verify", "HEAD"]).ok();
-        let progress = std::mem::take(progress);
-        if local.rev == new {
-            return Ok(progress.up_to_date(&plan.target));
-        }
-        Ok(progress.done().change("revision", change(local.rev.as_deref(), new.as_deref())))
+        Ok(std::mem::take(progress).moved(&plan.target, local.rev.as_deref(), new.as_deref()))
     }
 
     fn set_url(
@@ -195,10 +176,22 @@ impl Latest {
         }
     }
 
-    fn upstream_words(&self, plan: &CheckoutPlan, local: &Local) -> Option<(Vec<String>, String)> {
+    /// As [`upstream`]; without a branch there is nothing to set it on.
+    fn upstream_words(&self, plan: &CheckoutPlan, local: &Local) -> Result<Option<(Vec<String>, String)>, String> {
         // A new branch gets its starting point as upstream.
         let is_new = plan.branch.as_ref().is_some_and(|branch| !local.branches.contains(branch));
-        upstream(local.upstream.as_deref(), &plan.wanted.upstream, is_new)
+        let upstream = upstream(local.upstream.as_deref(), &plan.wanted.upstream, is_new);
+        if upstream.is_some() && local.branch.is_none() {
+            return Err(
+                "Cannot set/unset upstream tracking branch, local HEAD refers to nonexistent branch. This may \
+                        have been caused by cloning a remote repository for which the default branch was renamed or \
+                        deleted. If you are unable to fix the remote repository, you can work around this by setting \
+                        the 'branch' argument (which will ensure that the named branch is created if it does not \
+                        already exist)."
+                    .into(),
+            );
+        }
+        Ok(upstream)
     }
 
     fn go_forward(

@@ -145,7 +145,7 @@ impl Function for UserExists {
         let version = ServerVersion::ask(machine, &server)?;
         let Some(row) = account::find(machine, &server, &self.user, &self.host)? else { return Ok(false) };
         let login = AccountLogin::wanted(self.password.as_deref(), self.password_hash.as_deref(), self.unix_socket.0);
-        if matches!(login, AccountLogin::Nothing | AccountLogin::Socket) && !self.passwordless {
+        if login.is_passwordless() && !self.passwordless {
             return Ok(true);
         }
         Ok(account::logs_in(&row, &login, &version, self.password_column.as_deref()).unwrap_or(true))

@@ -92,7 +92,7 @@ impl Present {
         login: &AccountLogin<'_>,
     ) -> Result<Decision<SqlPlan>> {
         let (name, host) = (&self.name, &self.host);
-        let passwordless = matches!(login, AccountLogin::Nothing | AccountLogin::Socket);
+        let passwordless = login.is_passwordless();
         let found = account::find(machine, server, name, host)?;
         let column = self.password_column.as_deref();
         let as_wished = found.as_ref().map(|row| account::logs_in(row, login, version, column));
@@ -122,26 +122,41 @@ impl Present {
         {
             return settled(Verdict::bad(format!("{failed} ({reason})")));
         }
-        let account = quote::account(name, host);
-        if exists {
-            let set = format!("Password for user {name}@{host} is set to be");
-            if passwordless && !self.allow_passwordless {
-                return settled(Verdict::bad(match step.test {
-                    true => format!("{set} cleared, but allow_passwordless != True"),
-                    false => {
-                        format!("{failed}. Note: allow_passwordless must be True to permit passwordless login.")
-                    }
-                }));
-            }
-            let what = if passwordless { "cleared" } else { "changed" };
-            return SqlPlan {
-                statements: vec![account::change(&account, login, &self.auth_plugin, version)?],
-                done: Verdict::good(format!("Password for user {name}@{host} has been {what}"))
-                    .change(name.as_str(), "Updated"),
-                failed,
-            }
-            .decide(format!("{set} {what}"));
+        match exists {
+            true => self.change(step, version, login, failed),
+            false => self.create(version, login, failed),
         }
+    }
+
+    fn change(
+        &self,
+        step: &Step<'_>,
+        version: &ServerVersion,
+        login: &AccountLogin<'_>,
+        failed: String,
+    ) -> Result<Decision<SqlPlan>> {
+        let (name, host) = (&self.name, &self.host);
+        let set = format!("Password for user {name}@{host} is set to be");
+        if login.is_passwordless() && !self.allow_passwordless {
+            return settled(Verdict::bad(match step.test {
+                true => format!("{set} cleared, but allow_passwordless != True"),
+                false => format!("{failed}. Note: allow_passwordless must be True to permit passwordless login."),
+            }));
+        }
+        let what = if login.is_passwordless() { "cleared" } else { "changed" };
+        let account = quote::account(name, host);
+        SqlPlan {
+            statements: vec![account::change(&account, login, &self.auth_plugin, version)?],
+            done: Verdict::good(format!("Password for user {name}@{host} has been {what}"))
+                .change(name.as_str(), "Updated"),
+            failed,
+        }
+        .decide(format!("{set} {what}"))
+    }
+
+    fn create(&self, version: &ServerVersion, login: &AccountLogin<'_>, failed: String) -> Result<Decision<SqlPlan>> {
+        let (name, host) = (&self.name, &self.host);
+        let account = quote::account(name, host);
         let mut how = String::new();
         if self.allow_passwordless.0 {
             how += " with passwordless login";

@@ -5,7 +5,7 @@ use rocksalt_macros::state;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition::Judge;
-use super::super::provider::{Options, PackageProvider, Packages, provider};
+use super::super::provider::{Options, PackageProvider, PackageVersions, Packages, provider};
 use super::super::requests::{self, PackageRequest};
 use super::super::sources::{self, PackageFile};
 use super::super::{changes, hold, refresh};
@@ -109,6 +109,13 @@ pub struct InstallPlan {
     reinstall: Vec<PackageRequest>,
     unpurge: Vec<String>,
     files: Vec<PackageFile>,
+}
+
+/// The requested packages, by what became of them.
+struct InstallOutcome {
+    modified: Vec<PackageRequest>,
+    stayed: Vec<PackageRequest>,
+    failed: Vec<PackageRequest>,
 }
 
 enum InstallDecision {
@@ -390,26 +397,7 @@ impl Installed {
             provider.set_hold(machine, &all, false)?;
             changes.insert("purge_desired", undone);
         }
-        let judge = self.judge(provider);
-        let is_right = |request: &&PackageRequest| {
-            let now = done
-                .packages
-                .get(&request.name)
-                .or_else(|| done.packages.get(&provider.normal(machine, &request.name)));
-            let file = plan.files.iter().find(|file| file.name == request.name).map(|file| &file.package.version);
-            let wanted = file.or(request.version.as_ref());
-            now.is_some_and(|now| wanted.is_none_or(|wanted| judge.fulfilled(now, wanted, false)))
-        };
-        let in_list =
-            |list: &[PackageRequest], request: &PackageRequest| list.iter().any(|one| one.name == request.name);
-        let (right, wrong): (Vec<&PackageRequest>, Vec<&PackageRequest>) = plan.desired.iter().partition(is_right);
-        let modified: Vec<PackageRequest> =
-            right.iter().filter(|request| in_list(&plan.targets, request)).copied().cloned().collect();
-        let stayed =
-            |request: &&&PackageRequest| !in_list(&plan.targets, request) && !in_list(&plan.reinstall, request);
-        let stayed: Vec<PackageRequest> = right.iter().filter(stayed).copied().cloned().collect();
-        let failed: Vec<PackageRequest> =
-            wrong.into_iter().filter(|request| in_list(&plan.targets, request)).cloned().collect();
+        let InstallOutcome { modified, stayed, failed } = self.outcome(machine, provider, plan, &done.packages);
         if !modified.is_empty() {
             comment.push(installed_text(modified.len(), &self.shown(&modified)));
         }
@@ -443,6 +431,33 @@ impl Installed {
         let targets: Vec<Value> = plan.targets.iter().map(|request| request.name.as_str().into()).collect();
         let verdict = Verdict::good(comment.join("\n")).changes(changes).output(joined::TARGETS, targets);
         Ok(Verdict { result: Some(result), warnings, ..verdict })
+    }
+
+    /// Compares the packages after the installation with the requested ones.
+    fn outcome(
+        &self,
+        machine: &dyn Probe,
+        provider: &dyn PackageProvider,
+        plan: &InstallPlan,
+        packages: &PackageVersions,
+    ) -> InstallOutcome {
+        let judge = self.judge(provider);
+        let is_right = |request: &&PackageRequest| {
+            let now = packages.get(&request.name).or_else(|| packages.get(&provider.normal(machine, &request.name)));
+            let file = plan.files.iter().find(|file| file.name == request.name).map(|file| &file.package.version);
+            let wanted = file.or(request.version.as_ref());
+            now.is_some_and(|now| wanted.is_none_or(|wanted| judge.fulfilled(now, wanted, false)))
+        };
+        let in_list =
+            |list: &[PackageRequest], request: &PackageRequest| list.iter().any(|one| one.name == request.name);
+        let (right, wrong): (Vec<&PackageRequest>, Vec<&PackageRequest>) = plan.desired.iter().partition(is_right);
+        let stayed =
+            |request: &&&PackageRequest| !in_list(&plan.targets, request) && !in_list(&plan.reinstall, request);
+        InstallOutcome {
+            modified: right.iter().filter(|request| in_list(&plan.targets, request)).copied().cloned().collect(),
+            stayed: right.iter().filter(stayed).copied().cloned().collect(),
+            failed: wrong.into_iter().filter(|request| in_list(&plan.targets, request)).cloned().collect(),
+        }
     }
 
     /// The names with the requested versions; for files only the names.

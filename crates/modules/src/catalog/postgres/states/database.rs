@@ -57,23 +57,9 @@ impl Present {
         let server = self.connection.server(machine)?;
         let name = &self.name;
         let encoding = |text: &str| text.to_lowercase().replace(['-', '_'], "");
-        let clauses = [
-            ("TABLESPACE", self.tablespace.as_deref().map(identifier)),
-            ("OWNER", self.owner.as_deref().map(identifier)),
-            ("TEMPLATE", self.template.as_deref().map(identifier)),
-            ("ENCODING", self.encoding.as_deref().map(literal)),
-            ("LC_COLLATE", self.lc_collate.as_deref().map(literal)),
-            ("LC_CTYPE", self.lc_ctype.as_deref().map(literal)),
-        ];
-        let clauses: String =
-            clauses.iter().filter_map(|(key, value)| value.as_ref().map(|value| format!(" {key} = {value}"))).collect();
         let Some(row) = find(machine, &server, Some(name))?.into_iter().next() else {
-            let plan = SqlPlan {
-                statements: vec![format!("CREATE DATABASE {}{clauses}", identifier(name))],
-                done: Verdict::good(format!("The database {name} has been created")).change(name.as_str(), "Present"),
-                failed: format!("Failed to create database {name}"),
-            };
-            return decided(&server, plan.decide(format!("Database {name} is set to be created"))?, Vec::new());
+            let would = format!("Database {name} is set to be created");
+            return decided(&server, self.creation().decide(would)?, Vec::new());
         };
         let other = |wanted: &Option<String>, key: &str| {
             wanted.as_deref().is_some_and(|wanted| !wanted.is_empty() && wanted != text(&row, key))
@@ -118,6 +104,25 @@ impl Present {
             failed: format!("Failed to change parameters for database {name}"),
         };
         decided(&on, plan.decide(format!("Database {name} exists, but parameters need to be changed"))?, Vec::new())
+    }
+
+    fn creation(&self) -> SqlPlan {
+        let name = &self.name;
+        let clauses = [
+            ("TABLESPACE", self.tablespace.as_deref().map(identifier)),
+            ("OWNER", self.owner.as_deref().map(identifier)),
+            ("TEMPLATE", self.template.as_deref().map(identifier)),
+            ("ENCODING", self.encoding.as_deref().map(literal)),
+            ("LC_COLLATE", self.lc_collate.as_deref().map(literal)),
+            ("LC_CTYPE", self.lc_ctype.as_deref().map(literal)),
+        ];
+        let clauses: String =
+            clauses.iter().filter_map(|(key, value)| value.as_ref().map(|value| format!(" {key} = {value}"))).collect();
+        SqlPlan {
+            statements: vec![format!("CREATE DATABASE {}{clauses}", identifier(name))],
+            done: Verdict::good(format!("The database {name} has been created")).change(name.as_str(), "Present"),
+            failed: format!("Failed to create database {name}"),
+        }
     }
 }
 
