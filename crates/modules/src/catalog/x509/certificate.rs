@@ -1,6 +1,7 @@
 //! [`CertificateSpec`]: a requested certificate or signing request, and how openssl creates it.
 
 use rocksalt_core::{Map, Value};
+use rocksalt_macros::arguments;
 
 use super::extensions;
 use super::key::{KeySource, public_pem};
@@ -10,24 +11,55 @@ use super::subject::DistinguishedName;
 use crate::machine::Probe;
 use crate::{Error, Result};
 
-/// The request, with Salt's names.
+/// The arguments that describe a certificate, with Salt's names.
+#[arguments]
+#[derive(Clone, Default)]
+pub struct CertificateArguments {
+    /// The private key that signs: a path, or the key itself.
+    #[secret]
+    pub signing_private_key: Option<String>,
+    /// Its passphrase.
+    #[secret]
+    pub signing_private_key_passphrase: Option<String>,
+    /// The certificate of who signs.
+    pub signing_cert: Option<String>,
+    /// The public key that is certified.
+    pub public_key: Option<String>,
+    /// The private key whose public half is certified.
+    #[secret]
+    pub private_key: Option<String>,
+    /// Its passphrase.
+    #[secret]
+    pub private_key_passphrase: Option<String>,
+    /// The request that is certified.
+    pub csr: Option<String>,
+    /// The subject: `CN=host,O=Example`, a map or a list; otherwise `CN`, `O`, `OU`, `C` and so on as single arguments.
+    pub subject: Value,
+    /// The serial number; else a random one.
+    pub serial_number: Option<String>,
+    /// When it begins to be valid; only with openssl 3.4 or newer.
+    pub not_before: Option<String>,
+    /// When it ends to be valid; only with openssl 3.4 or newer.
+    pub not_after: Option<String>,
+    /// For how many days it is valid; 365 by default.
+    pub days_valid: Option<u64>,
+}
+
+impl CertificateArguments {
+    /// What can be read from files.
+    pub fn files(&self) -> [Option<&String>; 5] {
+        [&self.signing_private_key, &self.signing_cert, &self.public_key, &self.private_key, &self.csr]
+            .map(Option::as_ref)
+    }
+}
+
+/// The request.
 #[derive(Clone, Default)]
 pub struct CertificateSpec {
     pub digest: String,
-    pub signing_private_key: Option<String>,
-    pub signing_private_key_passphrase: Option<String>,
-    pub signing_cert: Option<String>,
-    pub public_key: Option<String>,
-    pub private_key: Option<String>,
-    pub private_key_passphrase: Option<String>,
-    pub csr: Option<String>,
-    pub subject: Value,
+    pub given: CertificateArguments,
     /// Single parts of the subject, and extensions.
     pub further: Map,
-    pub serial_number: Option<String>,
-    pub not_before: Option<String>,
-    pub not_after: Option<String>,
-    pub days_valid: Option<u64>,
 }
 
 impl CertificateSpec {
@@ -38,19 +70,19 @@ impl CertificateSpec {
                 *field = Some(value.to_string());
             }
         };
-        own(&mut self.signing_private_key, "signing_private_key");
-        own(&mut self.signing_private_key_passphrase, "signing_private_key_passphrase");
-        own(&mut self.signing_cert, "signing_cert");
-        own(&mut self.not_before, "not_before");
-        own(&mut self.not_after, "not_after");
+        own(&mut self.given.signing_private_key, "signing_private_key");
+        own(&mut self.given.signing_private_key_passphrase, "signing_private_key_passphrase");
+        own(&mut self.given.signing_cert, "signing_cert");
+        own(&mut self.given.not_before, "not_before");
+        own(&mut self.given.not_after, "not_after");
         if let Some(days) = policy.get("days_valid").and_then(Value::as_i64) {
-            self.days_valid = u64::try_from(days).ok();
+            self.given.days_valid = u64::try_from(days).ok();
         }
         if let Some(digest) = policy.get("digest").or_else(|| policy.get("algorithm")) {
             self.digest = digest.to_string();
         }
         if let Some(subject) = policy.get("subject") {
-            self.subject = match (&self.subject, subject) {
+            self.given.subject = match (&self.given.subject, subject) {
                 (Value::Map(given), Value::Map(set)) => {
                     let mut merged = given.clone();
                     merged.extend(set.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -70,13 +102,13 @@ impl CertificateSpec {
     }
 
     pub fn subject(&self) -> Result<DistinguishedName> {
-        DistinguishedName::new(&self.subject, &self.further)
+        DistinguishedName::new(&self.given.subject, &self.further)
     }
 
     /// Creates a signing request in memory: nothing is written.
     pub fn request(&self, machine: &dyn Probe) -> Result<ParsedCertificate> {
-        let place = self.private_key.as_deref().ok_or_else(|| Error::arguments("private_key is missing"))?;
-        let key = KeySource { place, passphrase: self.private_key_passphrase.as_deref() };
+        let place = self.given.private_key.as_deref().ok_or_else(|| Error::arguments("private_key is missing"))?;
+        let key = KeySource { place, passphrase: self.given.private_key_passphrase.as_deref() };
         let settings =
             format!("[req]\ndistinguished_name = dn\nprompt = no\n[dn]\n{}", extensions::section(&self.further, None)?);
         let subject = self.subject()?.slashed()?;
@@ -93,12 +125,16 @@ impl CertificateSpec {
 
     /// Creates a certificate in memory: nothing is written.
     pub fn certificate(&self, machine: &dyn Probe) -> Result<ParsedCertificate> {
-        let place = self.signing_private_key.as_deref().ok_or_else(|| {
+        let place = self.given.signing_private_key.as_deref().ok_or_else(|| {
             Error::arguments("signing_private_key is missing").hint("give it, or a signing_policy that has it")
         })?;
-        let signer = KeySource { place, passphrase: self.signing_private_key_passphrase.as_deref() };
-        let request =
-            self.csr.as_deref().map(|place| read(machine, place, "request", ParsedCertificate::request)).transpose()?;
+        let signer = KeySource { place, passphrase: self.given.signing_private_key_passphrase.as_deref() };
+        let request = self
+            .given
+            .csr
+            .as_deref()
+            .map(|place| read(machine, place, "request", ParsedCertificate::request))
+            .transpose()?;
         let subject = self.subject()?.slashed()?;
         let settings = extensions::section(&self.further, request.as_ref())?;
         let digest = format!("-{}", digest(&self.digest)?);
@@ -115,12 +151,12 @@ impl CertificateSpec {
             "ext",
         ]);
         run = run.and([&*digest]).part("settings", settings);
-        run = match &self.serial_number {
+        run = match &self.given.serial_number {
             Some(serial) => run.and(["-set_serial", &*serial_number(serial)?]),
             None => run,
         };
-        run = match (&self.not_before, &self.not_after) {
-            (None, None) => run.and(["-days", &*self.days_valid.unwrap_or(365).to_string()]),
+        run = match (&self.given.not_before, &self.given.not_after) {
+            (None, None) => run.and(["-days", &*self.given.days_valid.unwrap_or(365).to_string()]),
             (before, after) => {
                 let mut run = run;
                 for (option, text) in [("-not_before", before), ("-not_after", after)] {
@@ -129,10 +165,14 @@ impl CertificateSpec {
                         run = run.and([option, &*format!("{digits}Z")]);
                     }
                 }
-                if after.is_none() { run.and(["-days", &*self.days_valid.unwrap_or(365).to_string()]) } else { run }
+                if after.is_none() {
+                    run.and(["-days", &*self.given.days_valid.unwrap_or(365).to_string()])
+                } else {
+                    run
+                }
             }
         };
-        let run = match self.signing_cert.as_deref() {
+        let run = match self.given.signing_cert.as_deref() {
             None => signer.add(run, "-key", "-passin", "signing-key"),
             Some(place) => {
                 let ca = read(machine, place, "certificate", ParsedCertificate::certificate)?;
@@ -149,10 +189,10 @@ impl CertificateSpec {
 
     /// The public key to certify.
     fn public(&self, machine: &dyn Probe, request: Option<&ParsedCertificate>) -> Result<String> {
-        if let Some(place) = self.private_key.as_deref() {
-            return KeySource { place, passphrase: self.private_key_passphrase.as_deref() }.public(machine);
+        if let Some(place) = self.given.private_key.as_deref() {
+            return KeySource { place, passphrase: self.given.private_key_passphrase.as_deref() }.public(machine);
         }
-        if let Some(place) = self.public_key.as_deref() {
+        if let Some(place) = self.given.public_key.as_deref() {
             let bytes = content(machine, place)?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             if text.contains("BEGIN PUBLIC KEY") {

@@ -5,7 +5,7 @@ use rocksalt_macros::function;
 
 use super::Function;
 use super::asn1::shown;
-use super::certificate::{CertificateSpec, content, digest_of, read};
+use super::certificate::{CertificateArguments, CertificateSpec, content, digest_of, read};
 use super::key::{self, KeySource, public_pem};
 use super::managed::{encoded, encoding, further, policy};
 use super::openssl::OpensslCommand;
@@ -74,11 +74,13 @@ impl Function for CreateCsr {
     fn call(self, machine: &dyn System) -> Result<String> {
         let spec = CertificateSpec {
             digest: self.digest.unwrap_or_else(|| "sha256".into()),
-            private_key: Some(self.private_key),
-            private_key_passphrase: self.private_key_passphrase,
-            subject: self.subject,
+            given: CertificateArguments {
+                private_key: Some(self.private_key),
+                private_key_passphrase: self.private_key_passphrase,
+                subject: self.subject,
+                ..CertificateArguments::default()
+            },
             further: further(&self.kwargs)?,
-            ..CertificateSpec::default()
         };
         let made = spec.request(machine)?;
         let text = shown_as(&made, encoding(self.encoding.as_deref())?, "CERTIFICATE REQUEST");
@@ -101,34 +103,8 @@ pub struct CreateCertificate {
     path: Option<String>,
     /// The digest that it is signed with.
     digest: Option<String>,
-    /// The private key that signs: a path, or the key itself.
-    #[secret]
-    signing_private_key: Option<String>,
-    /// Its passphrase.
-    #[secret]
-    signing_private_key_passphrase: Option<String>,
-    /// The certificate of who signs.
-    signing_cert: Option<String>,
-    /// The public key that is certified.
-    public_key: Option<String>,
-    /// The private key whose public half is certified.
-    #[secret]
-    private_key: Option<String>,
-    /// Its passphrase.
-    #[secret]
-    private_key_passphrase: Option<String>,
-    /// The request that is certified.
-    csr: Option<String>,
-    /// The subject: `CN=host,O=Example`, a map or a list.
-    subject: Value,
-    /// The serial number; else a random one.
-    serial_number: Option<String>,
-    /// When it begins to be valid; only with openssl 3.4 or newer.
-    not_before: Option<String>,
-    /// When it ends to be valid; only with openssl 3.4 or newer.
-    not_after: Option<String>,
-    /// For how many days it is valid; 365 by default.
-    days_valid: Option<u64>,
+    #[flatten]
+    given: CertificateArguments,
     /// Parts of the subject, and extensions: `CN`, `keyUsage`, `subjectAltName` …
     kwargs: Map,
 }
@@ -139,19 +115,8 @@ impl Function for CreateCertificate {
     fn call(self, machine: &dyn System) -> Result<String> {
         let spec = CertificateSpec {
             digest: self.digest.unwrap_or_else(|| "sha256".into()),
-            signing_private_key: self.signing_private_key,
-            signing_private_key_passphrase: self.signing_private_key_passphrase,
-            signing_cert: self.signing_cert,
-            public_key: self.public_key,
-            private_key: self.private_key,
-            private_key_passphrase: self.private_key_passphrase,
-            csr: self.csr,
-            subject: self.subject,
+            given: self.given,
             further: further(&self.kwargs)?,
-            serial_number: self.serial_number,
-            not_before: self.not_before,
-            not_after: self.not_after,
-            days_valid: self.days_valid,
         };
         let spec = match &self.signing_policy {
             Some(name) => spec.under(&policy(machine, name)?),

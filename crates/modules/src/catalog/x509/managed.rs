@@ -8,7 +8,7 @@ use rocksalt_macros::state;
 
 use super::super::file::Flag;
 use super::super::{Decision, State, Step, Thing, Touches, Verdict};
-use super::certificate::{self, CertificateSpec, digest_of};
+use super::certificate::{self, CertificateArguments, CertificateSpec, digest_of};
 use super::parsed::{ParsedCertificate, blocks, pem};
 use super::place::TargetFile;
 use super::{extensions, subject};
@@ -59,11 +59,13 @@ impl State for CsrManaged {
         let encoding = encoding(self.encoding.as_deref())?;
         let spec = CertificateSpec {
             digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
-            private_key: Some(self.private_key.clone()),
-            private_key_passphrase: self.private_key_passphrase.clone(),
-            subject: self.subject.clone(),
+            given: CertificateArguments {
+                private_key: Some(self.private_key.clone()),
+                private_key_passphrase: self.private_key_passphrase.clone(),
+                subject: self.subject.clone(),
+                ..CertificateArguments::default()
+            },
             further: further(&self.kwargs)?,
-            ..CertificateSpec::default()
         };
         let place = TargetFile {
             path: &self.name,
@@ -141,34 +143,8 @@ pub struct CertificateManaged {
     digest: Option<String>,
     /// As `digest`.
     algorithm: Option<String>,
-    /// The private key that signs: a path, or the key itself.
-    #[secret]
-    signing_private_key: Option<String>,
-    /// Its passphrase.
-    #[secret]
-    signing_private_key_passphrase: Option<String>,
-    /// The certificate of who signs.
-    signing_cert: Option<String>,
-    /// The public key that is certified.
-    public_key: Option<String>,
-    /// The private key whose public half is certified.
-    #[secret]
-    private_key: Option<String>,
-    /// Its passphrase.
-    #[secret]
-    private_key_passphrase: Option<String>,
-    /// The request that is certified.
-    csr: Option<String>,
-    /// The subject: `CN=host,O=Example`, a map or a list; otherwise `CN`, `O`, `OU`, `C` and so on as single arguments.
-    subject: Value,
-    /// The serial number; else a random one.
-    serial_number: Option<String>,
-    /// When it begins to be valid; only with openssl 3.4 or newer.
-    not_before: Option<String>,
-    /// When it ends to be valid; only with openssl 3.4 or newer.
-    not_after: Option<String>,
-    /// For how many days it is valid; 365 by default.
-    days_valid: Option<u64>,
+    #[flatten]
+    given: CertificateArguments,
     /// The file's owner.
     user: Value,
     /// The file's group.
@@ -214,13 +190,13 @@ impl State for CertificateManaged {
                     changes.insert("additional_certs", true);
                 }
                 digests(&spec, current, &mut changes);
-                if self.serial_number.is_some() && current.serial != new.serial {
-                    changes.insert("serial_number", self.serial_number.clone().unwrap_or_default());
+                if let Some(serial) = self.given.serial_number.as_ref().filter(|_| current.serial != new.serial) {
+                    changes.insert("serial_number", serial.as_str());
                 }
                 if current.public_key != new.public_key {
                     changes.insert("private_key", true);
                 }
-                if let Some(ca) = &spec.signing_cert
+                if let Some(ca) = &spec.given.signing_cert
                     && !super::functions::signed_by(machine, &current.der, ca)?
                 {
                     changes.insert("signing_private_key", true);
@@ -238,9 +214,8 @@ impl State for CertificateManaged {
     }
 
     fn touches(&self) -> Touches {
-        let own = [&self.signing_private_key, &self.signing_cert, &self.public_key, &self.private_key, &self.csr];
         let all: Vec<Option<&String>> =
-            own.iter().map(|path| path.as_ref()).chain(self.append_certs.iter().map(Some)).collect();
+            self.given.files().into_iter().chain(self.append_certs.iter().map(Some)).collect();
         // With a policy, the signer's files are only known on the machine.
         if self.signing_policy.is_some() { Touches::everything() } else { touches(&self.name, all) }
     }
@@ -256,19 +231,8 @@ impl CertificateManaged {
         }
         let spec = CertificateSpec {
             digest: self.digest.clone().or_else(|| self.algorithm.clone()).unwrap_or_else(|| "sha256".into()),
-            signing_private_key: self.signing_private_key.clone(),
-            signing_private_key_passphrase: self.signing_private_key_passphrase.clone(),
-            signing_cert: self.signing_cert.clone(),
-            public_key: self.public_key.clone(),
-            private_key: self.private_key.clone(),
-            private_key_passphrase: self.private_key_passphrase.clone(),
-            csr: self.csr.clone(),
-            subject: self.subject.clone(),
+            given: self.given.clone(),
             further: further(&self.kwargs)?,
-            serial_number: self.serial_number.clone(),
-            not_before: self.not_before.clone(),
-            not_after: self.not_after.clone(),
-            days_valid: self.days_valid,
         };
         match &self.signing_policy {
             None => Ok(spec),
@@ -324,8 +288,7 @@ fn unready(
     spec: &CertificateSpec,
     error: &Error,
 ) -> Result<Decision> {
-    let paths = [&spec.signing_private_key, &spec.signing_cert, &spec.private_key, &spec.public_key, &spec.csr];
-    let missing = paths.into_iter().flatten().filter(|path| path.starts_with('/'));
+    let missing = spec.given.files().into_iter().flatten().filter(|path| path.starts_with('/'));
     let missing =
         missing.filter(|path| machine.stat(std::path::Path::new(path.as_str()), true).ok().flatten().is_none()).count()
             > 0;

@@ -10,6 +10,7 @@ use super::super::requests::{self, PackageRequest};
 use super::super::sources::{self, PackageFile};
 use super::super::{changes, hold, refresh};
 use super::install::{self, InstallAttempt};
+use super::manager_arguments::ManagerArguments;
 use super::{Decision, Flag, State, Step, StepJoin, Touches, Verdict, count, joined, problem};
 use crate::Result;
 use crate::catalog::Plan;
@@ -42,12 +43,6 @@ pub struct Installed {
     version: Value,
     /// Fetch the lists of what there is first; unless told, once in a run.
     refresh: Value,
-    /// The repository (of apt: the release) to take them from.
-    #[allow(dead_code, reason = "read with the other options")]
-    fromrepo: Value,
-    /// Accept unsigned packages.
-    #[allow(dead_code, reason = "read with the other options")]
-    skip_verify: Value,
     /// Accepted and ignored: nothing is suggested.
     #[allow(dead_code, reason = "accepted for compatibility with Salt")]
     skip_suggestions: Value,
@@ -75,30 +70,9 @@ pub struct Installed {
     hold: Value,
     /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
-    /// What is recommended comes along, or does not (apt).
-    #[allow(dead_code, reason = "read with the other options")]
-    install_recommends: Value,
-    /// Only upgrade what is there (apt).
-    #[allow(dead_code, reason = "read with the other options")]
-    only_upgrade: Value,
-    /// Put the package's configuration files over changed ones (apt).
-    #[allow(dead_code, reason = "read with the other options")]
-    force_conf_new: Value,
-    /// Repositories to use besides (dnf).
-    #[allow(dead_code, reason = "read with the other options")]
-    enablerepo: Value,
-    /// Repositories not to use (dnf).
-    #[allow(dead_code, reason = "read with the other options")]
-    disablerepo: Value,
-    /// Exclusions to leave out (dnf): `main`, `all`, or a repository.
-    #[allow(dead_code, reason = "read with the other options")]
-    disableexcludes: Value,
-    /// Options of the manager's configuration, `key=value` (dnf).
-    #[allow(dead_code, reason = "read with the other options")]
-    setopt: Value,
-    /// Variables for the manager and the packages' scripts.
-    #[allow(dead_code, reason = "read with the other options")]
-    env: Value,
+    #[flatten]
+    #[allow(dead_code, reason = "read with the step's other options")]
+    manager: ManagerArguments,
 }
 
 /// The result of comparing requests and installed packages.

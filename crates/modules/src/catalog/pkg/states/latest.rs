@@ -9,6 +9,7 @@ use super::super::provider::{Options, PackageProvider, provider};
 use super::super::refresh;
 use super::super::requests::{self, PackageRequest};
 use super::install::InstallAttempt;
+use super::manager_arguments::ManagerArguments;
 use super::{Decision, Flag, State, Step, StepJoin, Touches, Verdict, joined, problem};
 use crate::Result;
 use crate::catalog::Plan;
@@ -31,12 +32,6 @@ pub struct Latest {
     name: String,
     /// Fetch the lists of what there is first; unless told, once in a run.
     refresh: Value,
-    /// The repository (of apt: the release) to take them from.
-    #[allow(dead_code, reason = "read with the other options")]
-    fromrepo: Value,
-    /// Accept unsigned packages.
-    #[allow(dead_code, reason = "read with the other options")]
-    skip_verify: Value,
     /// Several packages, in one transaction.
     pkgs: Value,
     /// Refused: there is nothing newer than a file.
@@ -48,30 +43,9 @@ pub struct Latest {
     update_holds: Flag,
     /// Package lists younger than this many seconds are not refreshed.
     cache_valid_time: Value,
-    /// What is recommended comes along, or does not (apt).
-    #[allow(dead_code, reason = "read with the other options")]
-    install_recommends: Value,
-    /// Only upgrade what is there (apt).
-    #[allow(dead_code, reason = "read with the other options")]
-    only_upgrade: Value,
-    /// Put the package's configuration files over changed ones (apt).
-    #[allow(dead_code, reason = "read with the other options")]
-    force_conf_new: Value,
-    /// Repositories to use besides (dnf).
-    #[allow(dead_code, reason = "read with the other options")]
-    enablerepo: Value,
-    /// Repositories not to use (dnf).
-    #[allow(dead_code, reason = "read with the other options")]
-    disablerepo: Value,
-    /// Exclusions to leave out (dnf): `main`, `all`, or a repository.
-    #[allow(dead_code, reason = "read with the other options")]
-    disableexcludes: Value,
-    /// Options of the manager's configuration, `key=value` (dnf).
-    #[allow(dead_code, reason = "read with the other options")]
-    setopt: Value,
-    /// Variables for the manager and the packages' scripts.
-    #[allow(dead_code, reason = "read with the other options")]
-    env: Value,
+    #[flatten]
+    #[allow(dead_code, reason = "read with the step's other options")]
+    manager: ManagerArguments,
 }
 
 #[derive(Serialize, Deserialize)]

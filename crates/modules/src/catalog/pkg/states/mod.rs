@@ -6,6 +6,7 @@ mod install;
 mod installed;
 mod joined;
 mod latest;
+mod manager_arguments;
 mod uninstall;
 mod uptodate;
 
