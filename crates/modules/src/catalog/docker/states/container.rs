@@ -14,6 +14,9 @@ use crate::catalog::change;
 use crate::catalog::file::Flag;
 use crate::machine::{Probe, System};
 
+/// Seconds after which a started container is looked at.
+const SETTLING: f64 = 0.5;
+
 /// Makes sure that a container runs, with these settings.
 ///
 /// ```yaml
@@ -224,6 +227,8 @@ impl Running {
         }
         if self.starts(plan.make, plan.exists, plan.before.as_deref()) {
             engine.tell(machine, &["start", name])?;
+            // What fails as it starts mostly does so at once, and is seen to run until then.
+            machine.sleep(SETTLING)?;
         }
         let now = engine.inspect(machine, "container", name)?;
         let after = now.as_ref().map_or("absent", condition);
