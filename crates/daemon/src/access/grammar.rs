@@ -123,9 +123,12 @@ impl RuleParser<'_> {
 
     fn arguments(&mut self, arguments: &Value) -> Result<ArgumentRule, String> {
         let Some(map) = arguments.as_map() else {
-            return Err(self.fault(format!("must be `args` and `kwargs`, not {}", arguments.kind())));
+            return Err(self.fault(format!(
+                "must be a map of `args`, `kwargs`, `optional` and `others`, not {}",
+                arguments.kind()
+            )));
         };
-        let mut all = ArgumentRule::default();
+        let mut all = ArgumentRule { others: map.is_empty(), ..ArgumentRule::default() };
         for (key, value) in map.iter() {
             match (key.to_string().as_str(), value) {
                 (_, Value::Null) => {}
@@ -134,19 +137,33 @@ impl RuleParser<'_> {
                         all.args.push(self.within("args", |parser| parser.optional(item))?);
                     }
                 }
-                ("kwargs", Value::Map(named)) => {
-                    for (name, value) in named.iter() {
-                        let name = name.to_string();
-                        let pattern = self.within(&name, |parser| parser.optional(value))?;
-                        all.kwargs.push((name, pattern));
-                    }
-                }
+                ("kwargs", Value::Map(named)) => all.kwargs = self.named(named)?,
+                ("optional", Value::Map(named)) => all.optional = self.named(named)?,
+                ("others", Value::Bool(others)) => all.others = *others,
                 ("args", other) => return Err(self.fault(format!("`args` must be a list, not {}", other.kind()))),
                 ("kwargs", other) => return Err(self.fault(format!("`kwargs` must be a map, not {}", other.kind()))),
-                (other, _) => return Err(self.fault(format!("'{other}' is neither `args` nor `kwargs`"))),
+                ("optional", other) => {
+                    return Err(self.fault(format!("`optional` must be a map, not {}", other.kind())));
+                }
+                ("others", other) => {
+                    return Err(self.fault(format!("`others` must be true or false, not {}", other.kind())));
+                }
+                (other, _) => {
+                    let known = "`args`, `kwargs`, `optional` and `others`";
+                    return Err(self.fault(format!("'{other}' is unknown; there are {known}")));
+                }
             }
         }
         Ok(all)
+    }
+
+    fn named(&mut self, named: &Map) -> Result<Vec<(String, Option<NamePattern>)>, String> {
+        let pattern = |(name, value): (&Value, &Value)| {
+            let name = name.to_string();
+            let pattern = self.within(&name, |parser| parser.optional(value))?;
+            Ok((name, pattern))
+        };
+        named.iter().map(pattern).collect()
     }
 
     fn optional(&mut self, value: &Value) -> Result<Option<NamePattern>, String> {

@@ -22,11 +22,17 @@ pub struct FunctionRule {
     pub arguments: Option<Vec<ArgumentRule>>,
 }
 
-/// Arguments that must be present and match; others are not checked.
+/// The arguments that a call may have: these and no others.
 #[derive(Clone, Debug, Default)]
 pub struct ArgumentRule {
+    /// Must be given, in this order.
     pub args: Vec<Option<NamePattern>>,
+    /// Must be given.
     pub kwargs: Vec<(String, Option<NamePattern>)>,
+    /// May be given.
+    pub optional: Vec<(String, Option<NamePattern>)>,
+    /// Arguments beyond the named ones are free, as in Salt.
+    pub others: bool,
 }
 
 /// A call to check.
@@ -75,12 +81,35 @@ impl ArgumentRule {
         }
         for (name, wanted) in &self.kwargs {
             let Some(given) = call.kwargs.get(name) else { return Some(format!("`{name}` must be given")) };
-            if let Some(pattern) = wanted.as_ref().filter(|pattern| !value_matches(pattern, given)) {
-                return Some(format!("`{name}` is not '{}'", pattern.text));
+            if let Some(fault) = named_mismatch(name, wanted.as_ref(), given) {
+                return Some(fault);
             }
         }
-        None
+        for (name, wanted) in &self.optional {
+            if let Some(fault) = call.kwargs.get(name).and_then(|given| named_mismatch(name, wanted.as_ref(), given)) {
+                return Some(fault);
+            }
+        }
+        if self.others { None } else { self.unnamed(call) }
     }
+
+    /// The first argument that the rule does not name.
+    fn unnamed(&self, call: CallView<'_>) -> Option<String> {
+        if call.args.len() > self.args.len() {
+            return Some(format!("the rule does not name argument {}", self.args.len() + 1));
+        }
+        let named = |name: &Value| {
+            let mut all = self.kwargs.iter().chain(&self.optional);
+            all.any(|(named, _)| name.as_str() == Some(named))
+        };
+        let other = call.kwargs.keys().find(|name| !named(name))?;
+        Some(format!("the rule does not name `{other}`"))
+    }
+}
+
+fn named_mismatch(name: &str, wanted: Option<&NamePattern>, given: &Value) -> Option<String> {
+    let pattern = wanted.filter(|pattern| !value_matches(pattern, given))?;
+    Some(format!("`{name}` is not '{}'", pattern.text))
 }
 
 /// Compares values as Python prints them, like Salt.

@@ -60,6 +60,8 @@ def main():
     wrong = count = 0
     for file in sorted((pathlib.Path(__file__).parent / "cases").glob("*.yml")):
         for case in yaml.safe_load(file.read_text()):
+            if "ours" in case:
+                continue
             for ask in case["asks"]:
                 count += 1
                 said = ask.get("salt", ask["allowed"])
