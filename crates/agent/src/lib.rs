@@ -29,13 +29,17 @@ pub use serve::{LinkEnd, serve};
 ///
 /// `arguments` are those after the program's name.
 pub fn start(arguments: &[std::ffi::OsString]) -> Option<u8> {
-    use rocksalt_modules::machine::{EXEC_AS, exec_as};
+    use rocksalt_modules::machine::{EXEC_AS, GUARD, exec_as, guard_children};
     match arguments.first()?.to_str()? {
         EXEC_AS => {
             // The reason can only be reported on the standard error of the command.
             let _ =
                 std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", exec_as(&arguments[1..])).as_bytes());
             Some(126)
+        }
+        GUARD => {
+            guard_children();
+            Some(0)
         }
         "agent" => {
             rocksalt_core::memory::share_one_heap();

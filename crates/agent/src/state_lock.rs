@@ -19,24 +19,33 @@ const NAME: &str = "rocksalt-agent-states";
 const PAUSE: f64 = 0.2;
 
 /// Released when it is dropped, or when its process dies.
-pub struct StateLock {
+pub struct StateLock<'h> {
     file: File,
+    host: &'h HostSystem,
     /// The file says which run has the lock.
     names_owner: bool,
 }
 
-impl Drop for StateLock {
+impl Drop for StateLock<'_> {
     fn drop(&mut self) {
         if self.names_owner {
             let _ = self.file.set_len(0);
+            self.host.guard().unlocked();
+            // The guard had it too, until it reads that.
+            let _ = flock(&self.file, FlockOperation::Unlock);
         }
     }
 }
 
-impl StateLock {
+impl<'h> StateLock<'h> {
     /// Gets the lock; waits for it with `queue`. `None` if no directory can hold the file: then the run has no lock.
     /// A dry run does not create the file either: if there is none, nobody holds the lock.
-    pub fn acquire(host: &HostSystem, function: &str, queue: bool, dry: bool) -> Result<Option<StateLock>, Return> {
+    pub fn acquire(
+        host: &'h HostSystem,
+        function: &str,
+        queue: bool,
+        dry: bool,
+    ) -> Result<Option<StateLock<'h>>, Return> {
         let Some(mut file) = open(dry) else { return Ok(None) };
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if !queue {
@@ -45,13 +54,14 @@ impl StateLock {
             host.sleep(PAUSE).map_err(|error| Return::from(error.problem()))?;
         }
         if dry {
-            return Ok(Some(StateLock { file, names_owner: false }));
+            return Ok(Some(StateLock { file, host, names_owner: false }));
         }
         let job = host.job().map(|job| job.to_string()).unwrap_or_default();
         // The content is only for the text of a refusal.
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = file.write_all(format!("{} {job} {function}\n", std::process::id()).as_bytes());
-        Ok(Some(StateLock { file, names_owner: true }))
+        host.guard().locked(&file);
+        Ok(Some(StateLock { file, host, names_owner: true }))
     }
 }
 
@@ -74,25 +84,46 @@ fn open(dry: bool) -> Option<File> {
     None
 }
 
+/// The run that a lock's file names.
+struct LockOwner {
+    process: String,
+    job: Option<JobId>,
+    function: String,
+}
+
+impl LockOwner {
+    fn read(file: &mut File) -> Option<LockOwner> {
+        let mut held = String::new();
+        file.rewind().ok()?;
+        file.take(1024).read_to_string(&mut held).ok()?;
+        let line = held.strip_suffix('\n')?;
+        let [process, job, function] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else { return None };
+        Some(LockOwner { process: process.into(), job: job.parse().ok(), function: function.into() })
+    }
+
+    fn job(&self) -> String {
+        self.job.map(|job| format!(" with jid {job}")).unwrap_or_default()
+    }
+}
+
 /// The refusal in Salt's form and wording: a list with one text.
 fn refused(function: &str, file: &mut File) -> Return {
-    let mut held = String::new();
-    let _ = file.rewind();
-    let _ = file.take(1024).read_to_string(&mut held);
-    let words: Vec<&str> = held.split_whitespace().collect();
-    let (by, job) = match words[..] {
-        // The file of a run that has ended says nothing about a dry run, which writes nothing.
-        [process, job, other] if Path::new("/proc").join(process).exists() => {
-            (format!(" as PID {process}"), job.parse::<JobId>().ok().map(|job| (job, other)))
+    let text = match LockOwner::read(file) {
+        Some(LockOwner { process, job: Some(job), function: other }) if is_running(&process) => {
+            let started = job.start_time();
+            format!("The function \"{other}\" is running as PID {process} and was started at {started} with jid {job}")
         }
-        _ => (String::new(), None),
-    };
-    let text = match job {
-        Some((job, other)) => {
-            format!("The function \"{other}\" is running{by} and was started at {} with jid {job}", job.start_time())
+        Some(owner) if !is_running(&owner.process) => {
+            let (other, job) = (&owner.function, owner.job());
+            format!("The agent of {other}{job} was killed, and what it had started is being ended")
         }
-        None => format!("The function \"{function}\" can't run: other states are applied here at this moment"),
+        // A dry run writes nothing into the file.
+        _ => format!("The function \"{function}\" can't run: other states are applied here at this moment"),
     };
     let problem = Problem::new(ProblemKind::Refused, text.as_str()).hint("wait for it, or give queue=True");
     Return { value: vec![Value::from(text)].into(), retcode: 1, problem: Some(problem) }
+}
+
+fn is_running(process: &str) -> bool {
+    Path::new("/proc").join(process).exists()
 }

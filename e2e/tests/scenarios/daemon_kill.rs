@@ -249,7 +249,7 @@ fn a_job_whose_agent_is_killed_is_lost_and_not_repeated() {
     let job = ask(&fleet, "POST", "/v1/jobs", Some(&body)).expect("it is taken");
     let jid = job["jid"].as_str().expect("an id").to_owned();
     wait_until("it runs", || !fleet.host(1).processes("sleep 61").is_empty());
-    assert!(fleet.host(1).kill("rocksalt") > 0, "there is no agent on the target");
+    assert!(fleet.host(1).kill_agents() > 0, "there is no agent on the target");
     wait_until("it is said to be lost", || daemon.job(&jid).is_some_and(|job| job["state"] == "lost"));
     let job = daemon.job(&jid).expect("there");
     assert!(job["returns"][0]["return"].to_string().contains("it began there"), "{job}");

@@ -43,7 +43,7 @@ fn a_cut_network_is_noticed_within_the_timeout_and_the_next_command_works() {
 fn a_killed_agent_is_reported_at_once_and_the_next_command_works() {
     let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
     let started = start_sleep(&fleet, 600, &[]);
-    assert!(fleet.host(1).kill("rocksalt") > 0, "there is no agent on the target");
+    assert!(fleet.host(1).kill_agents() > 0, "there is no agent on the target");
     let killed = Instant::now();
     let outcome = started.finish().expect("the run ends");
     assert_code(&outcome, exit::UNREACHED);

@@ -298,7 +298,7 @@ sleep 600.5:
     let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
     let host = fleet.host(1);
     let started = begin(&fleet, "sleep 600.5");
-    assert!(host.kill("rocksalt") > 0, "there is no agent");
+    assert!(host.kill_agents() > 0, "there is no agent");
     assert_lost(started, &["/srv/last"]);
     assert!(host.run("test -e /srv/last").is_err());
     host.run("touch /srv/hurry").expect("touch");
@@ -306,6 +306,70 @@ sleep 600.5:
     assert_done(&outcome, "/srv/last", true);
     assert_done(&outcome, "/srv/first", false);
     assert_eq!(host.run("cat /srv/first /srv/last").expect("cat"), "first\nlast\n");
+}
+
+/// Commands that start others, in a group and apart, and one that ignores SIGTERM.
+const DEEP: &str = "trap '' TERM; sleep 600.71 & (sleep 600.72; true) & while :; do sleep 600.73; done";
+
+#[test]
+fn what_an_agent_started_ends_with_it() {
+    let states = "
+deep:
+  cmd.run:
+    - name: test -e /srv/hurry || sh /srv/deep
+";
+    let Some(fleet) = fleet(Spec::debian(), "", states) else { return };
+    let host = fleet.host(1);
+    host.run(&format!("cat >/srv/deep <<'END'\n{DEEP}\nEND")).expect("it is written");
+    let left = || host.processes("sleep 600.7").len() + host.processes("/srv/deep").len();
+
+    // A command of a call, and one of a run of states. Neither is told by anybody but the guard.
+    for state in [false, true] {
+        let started = match state {
+            true => begin(&fleet, "sleep 600.73"),
+            false => {
+                let call = ["h1", "cmd.run", "sh /srv/deep", "--out", "json", "--static"];
+                let started = fleet.rocksalt(&call).limit(Duration::from_secs(120)).spawn().expect("it starts");
+                wait_until("it runs on the host", || !host.processes("sleep 600.73").is_empty());
+                started
+            }
+        };
+        assert!(host.kill_agents() > 0, "there is no agent");
+        // Until the last of it is gone, no other run begins.
+        if state && left() > 0 {
+            let refused = fleet.run(&["h1", "state.apply", "it"]);
+            let text = results(&refused)["h1"].to_string();
+            let over = left() == 0;
+            assert!(over || text.contains("was killed, and what it had started is being ended"), "{}", refused.all());
+        }
+        wait_until("what it started has ended", || left() == 0);
+        assert_lost(started, &[]);
+    }
+    host.run("touch /srv/hurry").expect("touch");
+    let next = fleet.run(&["h1", "state.apply", "it", "queue=True"]);
+    assert_done(&next, "deep", true);
+    assert!(next.stderr.contains("was interrupted here"), "the next run says what it found: {}", next.all());
+    assert!(!apply(&fleet).stderr.contains("was interrupted here"), "only once");
+}
+
+#[test]
+fn a_guard_that_is_killed_is_replaced() {
+    let Some(fleet) = fleet(Spec::debian(), "", "nothing: test.nop\n") else { return };
+    let host = fleet.host(1);
+    let call = |seconds: &str| {
+        let call = ["h1", "cmd.run", seconds, "--out", "json", "--static"];
+        fleet.rocksalt(&call).limit(Duration::from_secs(120)).spawn().expect("it starts")
+    };
+    let first = call("sleep 600.74");
+    wait_until("it runs", || !host.processes("sleep 600.74").is_empty());
+    assert_eq!(host.kill("guard-children"), 1, "one guard for all calls of an agent");
+    wait_until("it is gone", || host.processes("guard-children").is_empty());
+    let second = call("sleep 600.75");
+    wait_until("it runs", || !host.processes("sleep 600.75").is_empty());
+    assert!(host.kill_agents() > 0, "there is no agent");
+    wait_until("both have ended", || host.processes("sleep 600.7").is_empty());
+    assert_lost(first, &[]);
+    assert_lost(second, &[]);
 }
 
 #[test]
@@ -316,16 +380,21 @@ fn an_agent_killed_while_it_installs_leaves_what_the_next_run_repairs() {
     for kill_apt in [false, true] {
         host.run("rm -f /run/let-go").expect("rm");
         let started = begin(&fleet, "slow.postinst");
-        assert!(host.kill("rocksalt") > 0, "there is no agent");
+        assert!(host.kill_agents() > 0, "there is no agent");
         if kill_apt {
             // This is like a crash of the machine: dpkg was interrupted, and nothing continues it.
             assert!(host.kill("apt-get") + host.kill("dpkg") > 0);
             host.kill("slow.postinst");
         }
         assert_lost(started, &[]);
-        // If the installation still runs, it goes on for a while when the next run starts.
-        host.run("setsid sh -c 'sleep 3; touch /run/let-go' >/dev/null 2>&1 </dev/null &").expect("it is released");
-        let outcome = apply(&fleet);
+        if !kill_apt {
+            // Half an installation is worse than a whole one: apt may finish, and until then nobody else changes states.
+            let refused = fleet.run(&["h1", "state.apply", "it"]);
+            assert!(refused.all().contains("was killed, and what it had started is being ended"), "{}", refused.all());
+            assert!(!host.processes("slow.postinst").is_empty(), "apt goes on");
+        }
+        host.run("touch /run/let-go").expect("it is released");
+        let outcome = fleet.run(&["h1", "state.apply", "it", "queue=True"]);
         assert_code(&outcome, exit::FINE);
         assert_eq!(step(&outcome, "slow")["result"], Value::Bool(true), "{}", outcome.all());
         assert_eq!(installed(host, "slow"), "installed");
@@ -341,7 +410,8 @@ const LINES: usize = 90_000;
 
 /// Runs on the host: waits until there are more than `MORE_THAN` files, and kills the agents that ran before.
 const KILLER: &str = "\
-agents=$(pgrep -f '[r]ocksalt') || exit 9
+agents=$(for pid in $(pgrep -f '[r]ocksalt'); do grep -q guard-children /proc/$pid/cmdline || echo $pid; done)
+[ -n \"$agents\" ] || exit 9
 touch /run/ready
 while set -- /srv/many/*; [ ! -e \"$1\" ] || [ $# -le $MORE_THAN ]; do :; done
 kill -9 $agents

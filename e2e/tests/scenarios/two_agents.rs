@@ -38,7 +38,7 @@ fn let_go(fleet: &Fleet, word: &str) {
 }
 
 fn processes(fleet: &Fleet) -> usize {
-    fleet.host(1).processes("rocksalt").len()
+    fleet.host(1).agents().len()
 }
 
 #[test]

@@ -36,6 +36,9 @@ pub struct Command {
     /// error is merged.
     #[serde(default, skip_serializing_if = "is_false")]
     pub leaves_daemon: bool,
+    /// Half of it is worse than all of it: if the agent dies it may finish, while the lock of the run is kept.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub finishes: bool,
     /// After this time the whole process group is killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,

@@ -5,12 +5,14 @@ use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map};
 
+use super::child_guard::ChildGuard;
 use super::signal::Signal;
 use super::temporary::Temporary;
 use super::{
@@ -21,7 +23,8 @@ use crate::{Error, Result};
 
 /// The state that all calls on one machine share.
 pub struct Base {
-    /// The program that can become another user: one that implements [`super::EXEC_AS`].
+    /// The program that can become another user, and guard commands: one that implements [`super::EXEC_AS`] and
+    /// [`super::GUARD`].
     launcher: Option<PathBuf>,
     environment: Mutex<BTreeMap<String, String>>,
     /// The gathered grains, with the options that they depend on.
@@ -30,6 +33,7 @@ pub struct Base {
     /// Returns the calls that another process on this machine still runs.
     beside: fn() -> Vec<ActiveCall>,
     calls: Mutex<Calls>,
+    guard: ChildGuard,
 }
 
 #[derive(Default)]
@@ -51,7 +55,9 @@ impl Base {
         // With these variables bash assumes a login over SSH and runs `.bashrc` before each command.
         let environment = environment.filter(|(name, _)| !name.starts_with("SSH_") && name != "SSH2_CLIENT");
         let environment = Mutex::new(environment.collect());
-        Base { launcher, environment, grains: Mutex::default(), gather, beside: Vec::new, calls: Mutex::default() }
+        let guard = ChildGuard::new(launcher.clone());
+        let (grains, calls) = (Mutex::default(), Mutex::default());
+        Base { launcher, environment, grains, gather, beside: Vec::new, calls, guard }
     }
 
     /// Sets the function that lists calls that another process on this machine still runs.
@@ -86,6 +92,7 @@ impl Base {
             grains: None,
             sink,
             log: None,
+            template_calls: AtomicUsize::new(0),
             number,
         }
     }
@@ -114,14 +121,36 @@ pub struct HostSystem {
     grains: Option<Arc<Map>>,
     sink: Option<Sink>,
     log: Option<CallLog>,
+    /// The number of functions that templates of this call are running, inside each other or in parallel.
+    template_calls: AtomicUsize,
     number: u64,
 }
+
+const TOO_MANY_TEMPLATE_CALLS: &str = "templates call functions that render templates, without an end";
+
+/// The most functions that templates of one call may be running. Each may render templates that call functions, on
+/// threads of its own.
+const MOST_TEMPLATE_CALLS: usize = 200;
 
 impl HostSystem {
     /// The job that this call belongs to.
     pub fn job(&self) -> Option<JobId> {
         let calls = self.base.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.running.get(&self.number).and_then(|(running, _)| running.job)
+    }
+
+    /// What ends this machine's commands if the agent dies.
+    pub fn guard(&self) -> &ChildGuard {
+        &self.base.guard
+    }
+
+    /// Runs a function for a template.
+    pub fn call_for_template<T>(&self, call: impl FnOnce() -> T) -> Result<T> {
+        let running = self.template_calls.fetch_add(1, Ordering::Relaxed);
+        let result =
+            if running < MOST_TEMPLATE_CALLS { Ok(call()) } else { Err(Error::failed(TOO_MANY_TEMPLATE_CALLS)) };
+        self.template_calls.fetch_sub(1, Ordering::Relaxed);
+        result
     }
 
     /// The signal that stops this call from another thread.
@@ -164,6 +193,7 @@ impl HostSystem {
             user: user.as_ref(),
             environment: &self.environment(),
             sink,
+            guard: &self.base.guard,
         };
         let started = Instant::now();
         let result = process::run(&wanted, &self.signal);

@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod bytes;
+mod child_guard;
 
 mod command;
 mod fake;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use rocksalt_core::log::LogLevel;
 use rocksalt_core::{JobId, Map};
 
+pub use child_guard::{ChildGuard, GUARD, guard_children};
 pub use command::{Command, Output, Pipe, Sink};
 pub use fake::Fake;
 pub use fake_controller::FakeController;

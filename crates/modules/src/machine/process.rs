@@ -9,6 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::accounts::User;
+use super::child_guard::ChildGuard;
 use super::signal::{Signal, signal_group};
 use super::{Command, Output, Pipe, Sink, StopSignal};
 use crate::{Error, Result};
@@ -31,6 +32,7 @@ pub(super) struct ProcessSpec<'a> {
     pub user: Option<&'a User>,
     pub environment: &'a [(String, String)],
     pub sink: Option<&'a Sink>,
+    pub guard: &'a ChildGuard,
 }
 
 pub(super) fn run(wanted: &ProcessSpec<'_>, signal: &Signal) -> Result<Output> {
@@ -39,8 +41,13 @@ pub(super) fn run(wanted: &ProcessSpec<'_>, signal: &Signal) -> Result<Output> {
     if signal.cancelled() {
         return Err(Error::cancelled());
     }
-    let (child, outlet) = spawn(wanted).map_err(|error| start_error(program, command.cwd.as_deref(), &error))?;
+    wanted.guard.starting();
+    let (child, outlet) = spawn(wanted).map_err(|error| {
+        wanted.guard.failed();
+        start_error(program, command.cwd.as_deref(), &error)
+    })?;
     let pid = child.id();
+    wanted.guard.started(pid, command.finishes);
     signal.started(pid);
     let (merged, file) = match outlet {
         Outlet::Apart => (None, None),
@@ -49,6 +56,7 @@ pub(super) fn run(wanted: &ProcessSpec<'_>, signal: &Signal) -> Result<Output> {
     };
     let mut output = attend(wanted, child, merged, signal);
     signal.ended(pid);
+    wanted.guard.ended(pid);
     if let (Some(file), Ok(output)) = (file, &mut output) {
         output.stdout = sealed(file).unwrap_or_default();
     }

@@ -116,6 +116,19 @@ impl Host {
         found.len()
     }
 
+    /// The agents on the host, without the guards of their commands.
+    pub fn agents(&self) -> Vec<i32> {
+        let guards = self.processes("guard-children");
+        self.processes("rocksalt").into_iter().filter(|pid| !guards.contains(pid)).collect()
+    }
+
+    /// Kills the agents with SIGKILL, and no other process. Returns how many there were.
+    pub fn kill_agents(&self) -> usize {
+        let agents = self.agents();
+        agents.iter().for_each(|pid| process::signal(*pid, Signal::KILL));
+        agents.len()
+    }
+
     /// Replaces the host key, as a reinstallation would, and restarts sshd.
     pub fn change_host_key(&self) -> Result<(), Error> {
         let key = keys::generate(&self.directory.join("changed_key"))?;

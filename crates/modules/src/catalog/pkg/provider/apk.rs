@@ -145,7 +145,7 @@ impl PackageProvider for Apk {
         let mut argv = words(transaction)?;
         // Waits this long for other holders of its lock.
         argv.splice(1..1, ["--wait".to_owned(), "300".into()]);
-        let mut work_command = command(argv);
+        let mut work_command = super::transaction(argv);
         work_command.merge_stderr = true;
         work_command
             .env
@@ -156,7 +156,7 @@ impl PackageProvider for Apk {
     }
 
     fn refresh(&self, machine: &dyn System) -> Result<std::result::Result<Map, String>> {
-        let transaction = command(["apk", "update"]);
+        let transaction = super::transaction(["apk", "update"]);
         let output = machine.run(&transaction)?;
         Ok(if output.success() { Ok(Map::new()) } else { Err(failure(&transaction, &output)) })
     }
@@ -194,7 +194,7 @@ impl PackageProvider for Apk {
                 None => name.to_owned(),
             });
         }
-        let transaction = command(words);
+        let transaction = super::transaction(words);
         let output = machine.run(&transaction)?;
         if output.success() { Ok(()) } else { Err(Error::failed(failure(&transaction, &output))) }
     }

@@ -94,7 +94,7 @@ impl Dnf {
     }
 
     fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<TransactionReport> {
-        let mut transaction = command(argv);
+        let mut transaction = super::transaction(argv);
         transaction.merge_stderr = true;
         transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         // dnf waits for other holders of its locks by itself.

@@ -234,6 +234,15 @@ where
     command
 }
 
+/// As [`command`], for what changes packages: if the agent dies, the manager may finish.
+pub fn transaction<I, S>(argv: I) -> Command
+where
+    I: IntoIterator<Item = S>,
+    S: Into<String>,
+{
+    Command { finishes: true, ..command(argv) }
+}
+
 /// The output of a program; an error if it fails.
 pub fn output(machine: &dyn Probe, argv: &[&str]) -> Result<String> {
     let command = command(argv.iter().copied());

@@ -51,7 +51,7 @@ fn words(transaction: &PackageTransaction) -> Result<Vec<String>> {
 
 impl Pacman {
     fn run(&self, machine: &dyn System, argv: Vec<String>, env: &[(String, String)]) -> Result<TransactionReport> {
-        let mut transaction = command(argv);
+        let mut transaction = super::transaction(argv);
         transaction.merge_stderr = true;
         transaction.env.extend(env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         let mut waited = 0.0;

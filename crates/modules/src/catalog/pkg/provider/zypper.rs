@@ -191,7 +191,7 @@ impl PackageProvider for Zypper {
         let mut argv = words(transaction)?;
         // Plain text, because a failure is shown to people.
         argv.retain(|word| word != "--xmlout");
-        let mut command = command(argv);
+        let mut command = super::transaction(argv);
         command.env.extend(transaction.options.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         self.run(machine, command)
     }

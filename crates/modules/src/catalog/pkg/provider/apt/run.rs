@@ -2,7 +2,7 @@
 
 use rocksalt_core::Value;
 
-use super::super::{TransactionReport, command, failure};
+use super::super::{TransactionReport, failure};
 use crate::machine::{Command, Output, System};
 use crate::{Error, Result};
 
@@ -63,7 +63,7 @@ pub fn run(machine: &dyn System, argv: &[String], env: &[(String, String)]) -> R
 
 /// Without prompts, and with both outputs in one stream, so that errors are in context.
 fn quiet(argv: &[String], env: &[(String, String)]) -> Command {
-    let mut transaction = command(argv.iter().cloned());
+    let mut transaction = super::super::transaction(argv.iter().cloned());
     let fixed = [
         ("APT_LISTBUGS_FRONTEND", "none"),
         ("APT_LISTCHANGES_FRONTEND", "none"),
