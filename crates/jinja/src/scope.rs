@@ -34,6 +34,46 @@ pub(crate) struct Root {
     pub extends: RefCell<Option<(Rc<ParsedTemplate>, usize)>>,
 }
 
+/// What a render and those inside it use together: a function that a template calls may render templates, even the
+/// same one.
+#[derive(Clone)]
+struct SharedLimits {
+    /// The approximate stack position at the start of the outermost render.
+    stack: usize,
+    steps: Rc<Cell<u64>>,
+    /// The number of renders around this one.
+    around: usize,
+}
+
+thread_local! {
+    static INNERMOST: RefCell<Option<SharedLimits>> = const { RefCell::new(None) };
+}
+
+impl SharedLimits {
+    /// The most renders inside each other. Each may quote the error of the one inside it, and escape it once more.
+    const MOST: usize = 8;
+
+    fn begin() -> SharedLimits {
+        INNERMOST.with_borrow_mut(|innermost| {
+            let shared = match innermost.take() {
+                Some(outer) => SharedLimits { around: outer.around + 1, ..outer },
+                None => SharedLimits { stack: stack_place(), steps: Rc::default(), around: 0 },
+            };
+            *innermost = Some(shared.clone());
+            shared
+        })
+    }
+
+    fn end() {
+        INNERMOST.with_borrow_mut(|innermost| {
+            *innermost = innermost.take().and_then(|shared| {
+                let around = shared.around.checked_sub(1)?;
+                Some(SharedLimits { around, ..shared })
+            });
+        });
+    }
+}
+
 /// The versions of each block, the most derived first, each with its template.
 pub(crate) type Blocks = HashMap<Symbol, Vec<(Rc<ParsedTemplate>, Rc<BlockDefinition>)>>;
 
@@ -43,9 +83,8 @@ pub(crate) struct RenderSession<'a> {
     /// The variables passed to the render.
     pub base: Rc<ScopeFrame>,
     depth: Cell<usize>,
-    /// The approximate stack position at the start.
-    stack: usize,
-    steps: Cell<u64>,
+    /// The limits that this render shares with the one whose function started it.
+    shared: SharedLimits,
     /// Frames that take part in reference cycles: a macro holds the frame that holds the macro.
     circular: RefCell<Vec<Rc<ScopeFrame>>>,
     /// Templates imported without context; each is imported once.
@@ -62,8 +101,7 @@ impl<'a> RenderSession<'a> {
             environment,
             base,
             depth: Cell::new(0),
-            stack: stack_place(),
-            steps: Cell::new(0),
+            shared: SharedLimits::begin(),
             circular: RefCell::default(),
             modules: RefCell::default(),
         }
@@ -80,6 +118,7 @@ impl<'a> RenderSession<'a> {
 
 impl Drop for RenderSession<'_> {
     fn drop(&mut self) {
+        SharedLimits::end();
         for frame in self.circular.take() {
             frame.clear();
         }
@@ -166,8 +205,8 @@ impl<'a> Scope<'a> {
 
     /// Counts steps of work, about one for each item; fails when the render has used too many.
     pub fn charge(&self, steps: usize) -> Result<()> {
-        let done = self.session.steps.get().saturating_add(steps as u64);
-        self.session.steps.set(done);
+        let done = self.session.shared.steps.get().saturating_add(steps as u64);
+        self.session.shared.steps.set(done);
         let limit = self.environment().options().limits.steps;
         if done > limit {
             return Err(Error::limit(format!("the template needs more than {limit} steps")));
@@ -190,7 +229,9 @@ impl<'a> Scope<'a> {
         let depth = &self.session.depth;
         let limits = &self.environment().options().limits;
         // A level's stack use depends on its kind and on the compiler's settings, so the stack is measured as well.
-        if depth.get() >= limits.depth || stack_place().abs_diff(self.session.stack) > limits.stack_bytes {
+        let shared = &self.session.shared;
+        let too_deep = stack_place().abs_diff(shared.stack) > limits.stack_bytes;
+        if depth.get() >= limits.depth || too_deep || shared.around >= SharedLimits::MOST {
             return Err(Error::new(ErrorKind::Limit, "RecursionError", "maximum recursion depth exceeded"));
         }
         depth.set(depth.get() + 1);

@@ -43,3 +43,50 @@ fn a_target_that_matches_nothing_says_what_there_is() {
     assert_names(&outcome, "web*");
     assert_names(&outcome, "h1");
 }
+
+/// A template that renders itself through a function, one that does so twice, and one that goes through a state: all
+/// end with an error, and the agent goes on.
+#[test]
+fn templates_that_render_themselves_end_with_an_error() {
+    let Some(fleet) = Fleet::start(&[Spec::debian()]) else { return };
+    let files = [
+        ("config/rocksalt.yml", "file_roots: {base: [states]}\npillar_roots: {base: [pillar]}\n"),
+        ("config/states/itself.sls", "a: {{ salt['slsutil.renderer']('salt://itself.sls') }}\n"),
+        (
+            "config/states/twice.sls",
+            "a: {{ salt['slsutil.renderer']('salt://twice.sls') }}\nb: {{ salt['slsutil.renderer']('salt://twice.sls') }}\n",
+        ),
+        ("config/states/shown.sls", "a: {{ salt['state.show_sls']('shown') }}\n"),
+        (
+            "config/states/applied.j2",
+            "{{ salt['state.single']('file.managed', name='/root/x', source='salt://applied.j2', template='jinja') }}\n",
+        ),
+        ("config/pillar/top.sls", "base: {'h1': [itself]}\n"),
+        ("config/pillar/itself.sls", "a: {{ salt['slsutil.renderer'](path='salt://itself.sls') }}\n"),
+    ];
+    for (name, text) in files {
+        fleet.scratch.write(name, text).expect("it's written");
+    }
+    let managed = ["h1", "state.single", "file.managed", "name=/root/x", "source=salt://applied.j2", "template=jinja"];
+    let calls: [&[&str]; 5] = [
+        &["h1", "slsutil.renderer", "salt://itself.sls"],
+        &["h1", "slsutil.renderer", "salt://twice.sls"],
+        &["h1", "state.show_sls", "shown"],
+        &managed,
+        &["h1", "pillar.items"],
+    ];
+    for call in calls {
+        // A call beside it must not suffer.
+        let other = fleet.rocksalt(&["h1", "cmd.run", "sleep 1; echo fine"]).spawn().expect("it starts");
+        let outcome = fleet.run(call);
+        let said = outcome.all();
+        assert!(
+            ["recursion", "without an end", "Rendering SLS"].iter().any(|text| said.contains(text)),
+            "{call:?}: {said}"
+        );
+        assert!(said.len() < 200_000, "{call:?} says too much: {}", said.len());
+        let other = other.finish().expect("it ends");
+        assert!(other.stdout.contains("fine"), "{call:?} took another call with it: {}", other.all());
+    }
+    fleet.ping_all();
+}

@@ -124,7 +124,8 @@ impl TemplateFunctions for HostBridge {
         }
         let call = catalog::from_template(Call { args, kwargs, ..Call::new(name) });
         let kept = catalog::changes_in_place(name).then(|| call.clone());
-        let result = catalog::call(call, &*self.host);
+        let result =
+            self.host.call_for_template(|| catalog::call(call, &*self.host)).map_err(|error| error.problem())?;
         if let Some(problem) = result.problem {
             return Err(problem);
         }
