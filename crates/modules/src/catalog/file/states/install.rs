@@ -169,10 +169,11 @@ impl FileInstall<'_> {
         }
         let mut plan = Plan::brief(Verdict::default()).or("Failed to commit change: ");
         plan = plan.all(self.check_action(&bytes));
+        let mode = self.mode_after_owner(&mending.changes).filter(|_| differs);
         if differs {
             plan = plan.all(self.overwrite(machine, real, bytes, replaces_link, &mending.changes));
         }
-        plan = plan.all(mending.actions);
+        plan = plan.all(mending.actions).all(mode);
         let mut done = finished(Verdict::good(format!("File {name} updated")).changes(changes));
         let mut would = match dry.is_empty() {
             true => Verdict::good(format!("The file {name} is in the correct state")),
@@ -204,11 +205,15 @@ impl FileInstall<'_> {
         let mode = if given_away { wanted.map(|mode| mode & 0o700) } else { wanted };
         let fresh = replaces_link.then(|| look::found(machine, self.name).map_or(0o600, |stat| stat.mode));
         actions.push(Action::Write { path: real, content, mode: mode.or(fresh), parents: false });
-        if let Some(mode) = wanted.filter(|_| given_away && !mended.contains_key("mode")) {
-            let failure = format!("Failed to change mode to {mode:04o}");
-            actions.push(Action::Mode { path: self.name.to_owned(), mode, failure });
-        }
         actions
+    }
+
+    /// The mode that the file had before it was written for its old owner alone.
+    fn mode_after_owner(&self, mended: &Map) -> Option<Action> {
+        let mode = self.request.mode.as_deref().and_then(bits)?;
+        let failure = format!("Failed to change mode to {mode:04o}");
+        let missing = mended.contains_key("user") && !mended.contains_key("mode");
+        missing.then(|| Action::Mode { path: self.name.to_owned(), mode, failure })
     }
 
     /// The required changes of owner, mode, flags and label.
