@@ -13,8 +13,8 @@ use crate::config::Config;
 use crate::environment::ProcessEnvironment;
 use crate::failure::Failure;
 
-/// The default address of Salt's own API.
-const SALTS_HOST: &str = "0.0.0.0";
+/// Salt's own API listens everywhere without `host`; ours only where somebody asked for it.
+const LOOPBACK: &str = "127.0.0.1";
 const PORT: u16 = 8000;
 
 pub fn read(config: &Config, environment: &ProcessEnvironment, listen: &[String]) -> Result<Settings, Failure> {
@@ -101,11 +101,11 @@ fn addresses(config: &Config, cherrypy: &Map, given: &[String]) -> Result<Vec<So
         (true, false, _) => ours,
         (true, true, false) => {
             let text = |key: &str| cherrypy.get(key).filter(|value| value.truth()).map(ToString::to_string);
-            let host = text("host").unwrap_or_else(|| SALTS_HOST.into());
+            let host = text("host").unwrap_or_else(|| LOOPBACK.into());
             let host = if host.contains(':') { format!("[{host}]") } else { host };
             vec![format!("{host}:{}", text("port").unwrap_or_else(|| PORT.to_string()))]
         }
-        (true, true, true) => vec![format!("127.0.0.1:{PORT}")],
+        (true, true, true) => vec![format!("{LOOPBACK}:{PORT}")],
     };
     let mut all = Vec::new();
     for text in wanted {
