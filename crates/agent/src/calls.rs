@@ -138,6 +138,7 @@ impl RunningCalls {
             }) as Sink
         });
         let mut options = call.options.clone();
+        // The controller says the id of every target; a call of a program that tests the agent may not.
         if !options.contains_key("id") {
             options.insert("id", call.target.as_str());
         }

@@ -18,7 +18,7 @@ use rocksalt_controller::spool::{Spool, SpoolRecords};
 use rocksalt_controller::{Controller, Receive};
 use rocksalt_core::job_update::JobUpdate;
 use rocksalt_core::link::{AgentKind, LinkFailure, Stage};
-use rocksalt_core::record::{JobRecord, ReturnRecord, TargetOutcome};
+use rocksalt_core::record::{Account, JobRecord, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::roster::Roster;
 use rocksalt_core::target::{Nodegroups, TargetKind};
@@ -112,8 +112,9 @@ impl LocalController {
         // A call ends with this process, so no target keeps a result for it.
         let jobs = Arc::new(JobService::with(Arc::new(records), jobs::Settings { recall: None }));
         let (observer, updates) = mpsc::unbounded_channel();
+        let account = Account::local(&*self.controller.user);
         let start = StartOptions {
-            user: &self.controller.user,
+            account: &account,
             answers: options.answers,
             observer: Some(observer),
             no_progress: !ProgressLine::is_shown(),

@@ -33,6 +33,8 @@ pub struct TargetAnswers {
     pub source: String,
     /// The job of the call, and all targets of that job.
     pub job: JobId,
+    /// The pillar data of the job's call.
+    pub given: Arc<Map>,
     pub targets: Arc<[String]>,
     pub updates: mpsc::UnboundedSender<JobUpdate>,
     /// Bounded: a target that sends more events than can be stored has to wait.
@@ -71,7 +73,9 @@ impl Answers for TargetAnswers {
             Ask::Tree => tree::entries(&*self.controller.files).await,
             Ask::Files { saltenv, paths } => tree::contents(&*self.controller.files, &saltenv, &paths).await,
             Ask::Pillar { grains, saltenv, pillarenv, given } => {
-                let wanted = PillarRequest { grains, saltenv, pillarenv, given };
+                // A target can repeat what the job said; anything else must not decide which pillar it gets.
+                let (given, over) = if given == *self.given { (given, Map::new()) } else { (Map::new(), given) };
+                let wanted = PillarRequest { grains, saltenv, pillarenv, given, over };
                 let pillar = self.controller.pillar(&self.source, wanted).await?;
                 for text in pillar.details {
                     let _ = self.updates.send(JobUpdate::Note { target: self.source.clone(), text });

@@ -177,16 +177,19 @@ impl Controller {
     pub(crate) fn answers_for(
         self: &Arc<Controller>,
         job: &JobRecord,
+        call: &Call,
         updates: &mpsc::UnboundedSender<JobUpdate>,
         events: mpsc::Sender<TargetEvent>,
     ) -> Arc<AnswersFor> {
         let targets: Arc<[String]> = job.targets.iter().cloned().collect();
+        let given = Arc::new(call.kwargs.get("pillar").and_then(Value::as_map).cloned().unwrap_or_default());
         let (controller, job, updates) = (Arc::clone(self), job.id, updates.clone());
         Arc::new(move |entry: &RosterEntry| {
             Arc::new(TargetAnswers {
                 controller: Arc::clone(&controller),
                 source: entry.id.clone(),
                 job,
+                given: Arc::clone(&given),
                 targets: Arc::clone(&targets),
                 updates: updates.clone(),
                 events: events.clone(),
@@ -211,8 +214,7 @@ impl Controller {
     pub(crate) async fn call(&self, entry: &RosterEntry, work: TargetCall<'_>) -> TargetOutcome {
         let TargetCall { mut call, options, answers, updates, cancel_signal } = work;
         call.target.clone_from(&entry.id);
-        call.options.clone_from(&self.options);
-        call.options.extend(entry.options.clone());
+        call.options = self.options_of(entry);
         let user = format!("{} {}", self.user, call.function);
         let opening = async {
             let line = self.links.open(entry, (self.agent_kind)(&call), options.wipe, None).await?;

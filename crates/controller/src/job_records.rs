@@ -33,11 +33,11 @@ pub trait JobRecords: Send + Sync + 'static {
     /// Whether anybody can read events; otherwise none are made.
     fn has_events(&self) -> bool;
 
-    /// Stores events.
-    async fn store_events(&self, events: Vec<Event>) -> Result<(), Error>;
+    /// Stores events of a job.
+    async fn store_events(&self, job: &JobRecord, events: Vec<Event>) -> Result<(), Error>;
 
-    /// Sends an event to the current listeners, without storing it.
-    fn publish_event(&self, event: Event);
+    /// Sends an event of a job to the current listeners, without storing it.
+    fn publish_event(&self, job: &JobRecord, event: Event);
 }
 
 #[async_trait]
@@ -71,11 +71,11 @@ impl JobRecords for Ledger {
         true
     }
 
-    async fn store_events(&self, events: Vec<Event>) -> Result<(), Error> {
-        self.fire_all(events).await.map(drop)
+    async fn store_events(&self, job: &JobRecord, events: Vec<Event>) -> Result<(), Error> {
+        self.fire_all(events, Some(&job.account())).await.map(drop)
     }
 
-    fn publish_event(&self, event: Event) {
-        self.publish(event);
+    fn publish_event(&self, job: &JobRecord, event: Event) {
+        self.publish(event, Some(&job.account()));
     }
 }

@@ -24,6 +24,7 @@ pub mod pillar;
 pub mod tree;
 
 pub mod grains_cache;
+pub mod identity;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -18,8 +18,8 @@ use rocksalt_core::roster::RosterEntry;
 use rocksalt_core::{Call, Map, Value};
 use tokio::sync::mpsc;
 
-use crate::Controller;
 use crate::tree;
+use crate::{Controller, identity};
 
 /// The sources of pillar.
 pub struct Pillar {
@@ -50,30 +50,32 @@ pub struct PillarRequest {
     pub grains: Map,
     pub saltenv: String,
     pub pillarenv: String,
-    /// Pillar data from the request, merged over the rest.
+    /// Pillar data of the job, which external pillars see and which is merged over the rest.
     pub given: Map,
+    /// Pillar data that only the target asks for: merged over the result, and seen by nothing that compiles it.
+    pub over: Map,
 }
 
 impl Controller {
     /// A target's pillar; `_errors` lists what failed to render.
     pub async fn pillar(&self, id: &str, mut wanted: PillarRequest) -> Result<Compiled, Problem> {
-        let mut options = self.pillar.compiler.options.clone();
-        options.insert("id", id);
-        let mut under = Map::new();
-        if let Some(entry) = self.roster.get(id) {
-            wanted.grains.extend(entry.grains.clone());
-            options.extend(entry.options.clone());
-            under = entry.pillar.clone();
-        }
+        // Without an entry nobody is behind the id: an operator asks what such a target would get.
+        let nobody = RosterEntry::new(id, "");
+        let entry = self.roster.get(id).unwrap_or(&nobody);
+        let options = identity::options(&self.pillar.compiler.options, entry);
+        wanted.grains = self.trusted_grains(entry, wanted.grains);
+        let mut under = entry.pillar.clone();
         let answers = PillarAnswers {
             files: Arc::clone(&self.pillar.files),
             external: Some(Arc::clone(&self.pillar.external)),
             id: id.to_owned(),
             wanted: wanted.clone(),
         };
+        let over = std::mem::take(&mut wanted.over);
         let mut compiled = self.pillar.compiler.compile(options, wanted, answers).await?;
         // Any pillar file takes precedence over the roster.
         rocksalt_core::merge::update(&mut under, compiled.data, false);
+        rocksalt_core::merge::update(&mut under, over, false);
         compiled.data = under;
         Ok(compiled)
     }
@@ -130,7 +132,7 @@ impl DirectoryCompiler for Compiler {
             grains: target.grains.clone(),
             saltenv: target.saltenv.to_owned(),
             pillarenv: environment.to_owned(),
-            given: Map::new(),
+            ..PillarRequest::default()
         };
         let mut options = self.options.clone();
         options.remove("ext_pillar");

@@ -40,8 +40,8 @@ impl Controller {
             false => self.roster.entries.iter().map(|_| Some(Map::new())).collect(),
         };
         for (entry, grains) in self.roster.entries.iter().zip(grains) {
-            let Some(mut grains) = grains else { continue };
-            grains.extend(entry.grains.clone());
+            let Some(grains) = grains else { continue };
+            let grains = self.trusted_grains(entry, grains);
             if expression.matches(&TargetSubject { entry, grains }) {
                 selection.entries.push(entry.clone());
             }
@@ -55,13 +55,12 @@ impl Controller {
             self.roster.entries.iter().map(|entry| self.grains_cache.grains(&entry.id)).collect();
         let mut asking = JoinSet::new();
         for (index, entry) in self.roster.entries.iter().enumerate().filter(|(index, _)| all[*index].is_none()) {
-            let (links, entry) = (Arc::clone(&self.links), entry.clone());
+            let (links, entry, options) = (Arc::clone(&self.links), entry.clone(), self.options_of(entry));
             let span = target_span(&entry.id, None);
             let ask = async move {
                 let grains = async {
                     let line = links.open(&entry, AgentKind::Whole, false, None).await?;
-                    let (target, options) = (entry.id.clone(), entry.options.clone());
-                    let call = Call { target, options, ..Call::new("grains.items") };
+                    let call = Call { target: entry.id.clone(), options, ..Call::new("grains.items") };
                     let mut request = RemoteCall::start(line.open_channel("targeting")?, call, Arc::new(NoAnswers));
                     request.finish(&mut |_, _| {}).await
                 };

@@ -57,9 +57,42 @@ pub struct JobRecord {
     /// The delimiter in paths of grains and pillar in the target expression; `:` if not set.
     #[n(15)]
     pub delimiter: Option<String>,
+    /// How the user logged in: `file`, `ldap` …; `local` for commands on the controller's own machine.
+    #[n(16)]
+    #[cbor(default)]
+    pub eauth: String,
+}
+
+/// A user of one login method. The same name of another method is somebody else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Account {
+    #[n(0)]
+    pub eauth: String,
+    #[n(1)]
+    pub user: String,
+}
+
+impl Account {
+    pub fn new(eauth: impl Into<String>, user: impl Into<String>) -> Account {
+        Account { eauth: eauth.into(), user: user.into() }
+    }
+
+    /// Whoever runs commands on the controller's own machine.
+    pub fn local(user: impl Into<String>) -> Account {
+        Account::new("local", user)
+    }
 }
 
 impl JobRecord {
+    /// Who started the job.
+    pub fn account(&self) -> Account {
+        Account::new(&*self.eauth, &*self.user)
+    }
+
+    pub fn belongs_to(&self, account: &Account) -> bool {
+        self.user == account.user && self.eauth == account.eauth
+    }
+
     /// The request that runs this job again, with its target expression evaluated anew. `None` if its arguments had
     /// secrets, which no record keeps.
     pub fn rerun(&self) -> Option<RunRequest> {
@@ -216,6 +249,16 @@ pub struct LoggedEvent {
     pub stamp: u64,
     #[n(2)]
     pub event: Event,
+    /// Whose event it is: of a job's events, who started the job. `None` for events of the controller itself.
+    #[n(3)]
+    pub account: Option<Account>,
+}
+
+impl LoggedEvent {
+    /// An event that has no id and no time yet.
+    pub fn new(event: Event, account: Option<Account>) -> LoggedEvent {
+        LoggedEvent { id: 0, stamp: 0, event, account }
+    }
 }
 
 #[cfg(test)]
@@ -247,6 +290,7 @@ mod tests {
                 ..JobOptions::default()
             },
             delimiter: Some("|".into()),
+            eauth: "file".into(),
         }
     }
 
@@ -268,11 +312,11 @@ mod tests {
     #[test]
     fn records_of_earlier_versions_can_be_read() {
         let mut bytes = minicbor::to_vec(job()).expect("encoded");
-        // This changes the header of an array from 16 to 14 elements.
-        assert_eq!(bytes[0], 0x90);
+        // This changes the header of an array from 17 to 14 elements.
+        assert_eq!(bytes[0], 0x91);
         bytes[0] = 0x8e;
         let read: JobRecord = minicbor::decode(&bytes).expect("decoded");
-        assert_eq!((read.options, read.delimiter), (JobOptions::default(), None));
+        assert_eq!((read.options, read.delimiter, read.eauth), (JobOptions::default(), None, String::new()));
         let outcome: TargetOutcome = LinkFailure::new(Stage::HostKey, "changed").into();
         let stored = minicbor::to_vec(&outcome).expect("encoded");
         assert!(stored.windows(8).any(|part| part == b"host key"));

@@ -127,6 +127,8 @@ pub struct JobFilter {
 pub enum Needs<'a> {
     /// Any logged-in user.
     Login,
+    /// Any logged-in user; who has neither `@events` nor `@jobs` gets only events of their own.
+    Events,
     /// A function on targets, by the rules of `external_auth`.
     Function(&'a RunRequest),
     /// A rule such as `@runner`.
@@ -150,8 +152,7 @@ impl Request {
             Request::ShowJob(job) | Request::WatchJob(job) => Needs::Job { job: *job, or_runner: "jobs.list_job" },
             Request::ListJobs(_) => Needs::RunnerNamed("jobs.list_jobs"),
             Request::CancelJob { job, .. } => Needs::Job { job: *job, or_runner: "jobs.kill" },
-            // This is Salt's rule: any valid token sees every event. Events never contain secrets.
-            Request::Events { .. } => Needs::Login,
+            Request::Events { .. } => Needs::Events,
             Request::Fire(_) => Needs::RunnerNamed("event.send"),
             Request::Hook { .. } => Needs::Login,
             Request::Targets => Needs::Login,

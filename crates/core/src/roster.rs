@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use minicbor::{Decode, Encode};
+use sha2::{Digest, Sha256};
 
 use crate::secret::{Secret, sealed};
 use crate::value::Map;
@@ -81,6 +82,13 @@ pub struct RosterEntry {
     pub origin: String,
 }
 
+/// A number derived from a target's id, the same as Salt's: the grain `server_id`.
+pub fn server_id(id: &str) -> i64 {
+    let hash = Sha256::digest(id);
+    let last = hash.iter().skip(28).fold(0u32, |number, byte| number << 8 | u32::from(*byte));
+    i64::from(last & 0x7fff_ffff)
+}
+
 /// How to become another user after the login.
 #[derive(Clone, Debug, Encode, Decode)]
 pub struct Escalate {
@@ -141,5 +149,22 @@ impl RosterEntry {
             pillar: Map::new(),
             origin: String::new(),
         }
+    }
+
+    /// The id that templates and functions see. It differs from the name in results, `local`, only for this machine:
+    /// rosters refuse another id in a target's options.
+    pub fn minion_id(&self) -> String {
+        self.options.get("id").map_or_else(|| self.id.clone(), ToString::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_is_salts() {
+        // The value of Salt 3008.3 for a minion with this id.
+        assert_eq!(server_id("vm"), 2_067_164_805);
     }
 }

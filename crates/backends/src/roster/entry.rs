@@ -216,6 +216,12 @@ impl EntryBuilder<'_> {
                     let own = std::mem::replace(&mut entry.grains, grains.clone());
                     entry.grains.extend(own);
                 }
+                if let Some(other) = options.get("id").filter(|other| other.to_string() != entry.id) {
+                    return Err(format!(
+                        "`id: {other}` in minion_opts: a target's id is its name in the roster, {}",
+                        entry.id
+                    ));
+                }
                 entry.options.extend(options);
             }
             "grains" => entry.grains.extend(map(node)?),

@@ -101,7 +101,7 @@ pub async fn dispatch<R: JobRecords>(jobs: Arc<JobService<R>>, controller: Arc<C
     let places = Arc::clone(&recorder.places);
     let recording = tokio::spawn(recorder.record(updates_received, receipts_received, events_received));
     let cancel_signal = running.cancel_signal.clone();
-    let answers = answers.unwrap_or_else(|| controller.answers_for(&job, &updates, events));
+    let answers = answers.unwrap_or_else(|| controller.answers_for(&job, &call, &updates, events));
     let share = Share { controller, job: job.id, call, options, answers, updates, cancel_signal };
     for (id, outcome) in turns.known {
         share.done(id, outcome);

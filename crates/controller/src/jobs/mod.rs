@@ -19,7 +19,7 @@ use std::time::Duration;
 use rocksalt_backends::store;
 use rocksalt_core::job_options::OptionError;
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::record::{JobRecord, JobState, ReturnRecord};
+use rocksalt_core::record::{Account, JobRecord, JobState, ReturnRecord};
 use rocksalt_core::request::RunRequest;
 use rocksalt_core::target;
 use rocksalt_core::{Call, JobId, Map, masking};
@@ -62,10 +62,9 @@ impl Default for Settings {
 }
 
 /// What a job needs besides its request.
-#[derive(Default)]
 pub struct StartOptions<'a> {
-    /// The user who starts the job, for the record.
-    pub user: &'a str,
+    /// Who starts the job.
+    pub account: &'a Account,
     /// Replaces the controller's own answers to requests of the targets' functions.
     pub answers: Option<Arc<AnswersFor>>,
     /// Receives every update of the job. Such a job can't be watched by others.
@@ -74,6 +73,12 @@ pub struct StartOptions<'a> {
     pub no_progress: bool,
     /// Replaces the target's own grains.
     pub grains: Option<Map>,
+}
+
+impl<'a> StartOptions<'a> {
+    pub fn of(account: &'a Account) -> StartOptions<'a> {
+        StartOptions { account, answers: None, observer: None, no_progress: false, grains: None }
+    }
 }
 
 /// This many jobs that ended stay in memory.
@@ -121,14 +126,14 @@ impl<R: JobRecords> JobService<R> {
         self: &Arc<Self>,
         controller: &Arc<Controller>,
         request: RunRequest,
-        user: &str,
+        account: &Account,
         allowed: Option<&BTreeSet<String>>,
     ) -> Result<Option<JobRecord>, Error> {
         let selected = select_targets(controller, &request, allowed).await?;
         if selected.is_empty() && selected.missing.is_empty() {
             return Ok(None);
         }
-        let options = StartOptions { user, ..StartOptions::default() };
+        let options = StartOptions::of(account);
         self.start_selected(controller, request, selected, options).await.map(Some)
     }
 
@@ -151,7 +156,7 @@ impl<R: JobRecords> JobService<R> {
         }
         // The one place that decides whether the controller answers in place of its targets.
         let answer = (controller.local_answer)(&call);
-        let new = new_job(&request, &selected, start.user);
+        let new = new_job(&request, &selected, start.account);
         let (job, turns) = loop {
             let id = request.job.or_else(|| exclusive.then(|| self.records.new_id()));
             let mut turns = match (&answer, id.filter(|_| exclusive)) {
@@ -234,7 +239,7 @@ fn execution_options(
 }
 
 /// The record of a new job. Secrets are masked here, so that none are stored or published (docs/security-rules.md#r13).
-fn new_job(request: &RunRequest, selected: &SelectedTargets, user: &str) -> NewJob {
+fn new_job(request: &RunRequest, selected: &SelectedTargets, account: &Account) -> NewJob {
     let (args, kwargs) = rocksalt_catalog::mask(&request.function, &request.args, &request.kwargs);
     let unknown = selected.unknown.iter().map(|(entry, _)| entry);
     NewJob {
@@ -247,7 +252,7 @@ fn new_job(request: &RunRequest, selected: &SelectedTargets, user: &str) -> NewJ
         delimiter: request.delimiter.clone(),
         targets: selected.entries.iter().chain(unknown).map(|entry| entry.id.clone()).collect(),
         missing: selected.missing.clone(),
-        user: user.to_owned(),
+        account: account.clone(),
         metadata: masking::masked(&request.metadata),
         options: request.options.clone(),
     }

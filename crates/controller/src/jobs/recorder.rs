@@ -158,7 +158,8 @@ impl JobRecorder {
                 }
                 TargetEvent::Warned { target, text, hint } => {
                     if self.records.has_events() {
-                        self.records.publish_event(job_events::warning(&self.job, &target, &text, hint.as_deref()));
+                        self.records
+                            .publish_event(&self.job, job_events::warning(&self.job, &target, &text, hint.as_deref()));
                     }
                     self.running.publish(JobUpdate::Warning { target, text, hint });
                 }
@@ -166,7 +167,7 @@ impl JobRecorder {
         }
         // An event must not delay the job: if it can't be stored now, it is dropped.
         if !events.is_empty() {
-            let _ = self.records.store_events(events).await;
+            let _ = self.records.store_events(&self.job, events).await;
         }
     }
 
@@ -183,7 +184,7 @@ impl JobRecorder {
                     if self.records.has_events()
                         && let Some(event) = job_events::step(&self.job, &target, &bytes)
                     {
-                        self.records.publish_event(event);
+                        self.records.publish_event(&self.job, event);
                     }
                     self.running.publish(JobUpdate::Progress { target, bytes });
                 }

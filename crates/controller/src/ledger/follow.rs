@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rocksalt_backends::store::{Error, KeyRange, Store};
-use rocksalt_core::record::{EventId, LoggedEvent};
+use rocksalt_core::record::{Account, EventId, LoggedEvent};
 use tokio::sync::watch;
 
 use super::keys;
@@ -95,6 +95,8 @@ impl RecentEvents {
 #[derive(Clone, Debug)]
 pub enum Heard {
     Event(Arc<LoggedEvent>),
+    /// An event that this follower may not read.
+    Hidden(EventId),
     /// The events between the requested one and this one have expired.
     Gap {
         first: EventId,
@@ -110,6 +112,8 @@ pub struct Follower {
     /// The position of the next event in memory; `None` while it reads the store.
     place: Option<u64>,
     page: VecDeque<Arc<LoggedEvent>>,
+    /// Whose events it reads, besides the controller's own; `None` for all.
+    account: Option<Account>,
 }
 
 impl Follower {
@@ -122,7 +126,21 @@ impl Follower {
                 (history.last, Some(history.gone + history.events.len() as u64))
             }
         };
-        Follower { store, recent, count, after, place, page: VecDeque::new() }
+        Follower { store, recent, count, after, place, page: VecDeque::new(), account: None }
+    }
+
+    /// Reads only what this account may see.
+    #[must_use]
+    pub fn only(mut self, account: Account) -> Follower {
+        self.account = Some(account);
+        self
+    }
+
+    fn heard(&self, event: Arc<LoggedEvent>) -> Heard {
+        match (&self.account, &event.account) {
+            (Some(mine), Some(whose)) if mine != whose => Heard::Hidden(event.id),
+            _ => Heard::Event(event),
+        }
     }
 
     /// Waits for the next event.
@@ -130,14 +148,14 @@ impl Follower {
         loop {
             if let Some(event) = self.page.pop_front() {
                 self.after = event.id;
-                return Ok(Heard::Event(event));
+                return Ok(self.heard(event));
             }
             // Marked as seen before reading: a later event wakes the follower.
             self.count.borrow_and_update();
             match self.in_memory() {
                 NextEvent::Event(event) => {
                     self.after = self.after.max(event.id);
-                    return Ok(Heard::Event(event));
+                    return Ok(self.heard(event));
                 }
                 NextEvent::Store => {
                     if let Some(gap) = self.read_on().await? {

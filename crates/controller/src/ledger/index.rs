@@ -132,6 +132,7 @@ mod tests {
             targets: Vec::new(),
             missing: Vec::new(),
             user: "ann".into(),
+            eauth: "file".into(),
             metadata: Value::Null,
             started: time,
             state: JobState::Running,

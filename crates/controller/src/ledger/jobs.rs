@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use rocksalt_backends::store::{Error, KeyRange, TransactionOp};
 use rocksalt_core::job_options::JobOptions;
-use rocksalt_core::record::{JobRecord, JobState, LoggedEvent, ReturnRecord, TargetOutcome};
+use rocksalt_core::record::{Account, JobRecord, JobState, LoggedEvent, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, JobId, Map, Value};
 
@@ -32,7 +32,7 @@ pub struct NewJob {
     pub delimiter: Option<String>,
     pub targets: Vec<String>,
     pub missing: Vec<String>,
-    pub user: String,
+    pub account: Account,
     pub metadata: Value,
     pub options: JobOptions,
 }
@@ -49,7 +49,7 @@ impl NewJob {
             target_kind: self.target_kind,
             targets: self.targets,
             missing: self.missing,
-            user: self.user,
+            user: self.account.user,
             metadata: self.metadata,
             started,
             state,
@@ -57,6 +57,7 @@ impl NewJob {
             owner,
             options: self.options,
             delimiter: self.delimiter,
+            eauth: self.account.eauth,
         }
     }
 }
@@ -71,7 +72,8 @@ impl Ledger {
         let mut job = new.record(id, (self.settings.now)(), state, self.settings.owner.clone());
         loop {
             let record = Arc::new(job);
-            let mut request = WriteRequest::events(job_events::new(&record)).job(Arc::clone(&record));
+            let mut request =
+                WriteRequest::events(job_events::new(&record), Some(&record.account())).job(Arc::clone(&record));
             request.absent = Some(keys::job(record.id));
             if self.writer.write(request).await?.is_some() {
                 return Ok(Some(Arc::unwrap_or_clone(record)));
@@ -140,7 +142,7 @@ impl Ledger {
     /// Stores the state of a job, with events.
     pub async fn set_state(&self, job: &mut JobRecord, state: JobState, events: Vec<Event>) -> Result<(), Error> {
         self.change(job, state);
-        self.writer.write(WriteRequest::events(events).job(Arc::new(job.clone()))).await.map(drop)
+        self.writer.write(WriteRequest::events(events, Some(&job.account())).job(Arc::new(job.clone()))).await.map(drop)
     }
 
     fn change(&self, job: &mut JobRecord, state: JobState) {
@@ -213,7 +215,7 @@ fn stored_return(job: &JobRecord, record: &ReturnRecord) -> (TransactionOp, Logg
     let value = minicbor::to_vec(record).unwrap_or_default();
     let size = value.len();
     let put = TransactionOp::Put { key: keys::return_of(job.id, &record.target), value, lease: None };
-    (put, LoggedEvent { id: 0, stamp: 0, event: job_events::returned(job, record) }, size)
+    (put, LoggedEvent::new(job_events::returned(job, record), Some(job.account())), size)
 }
 
 /// Replaces a result that is too large by a text that says so.

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 
 use rocksalt_backends::store::{Error, KeyRange, Store};
 use rocksalt_core::Event;
-use rocksalt_core::record::{EventId, LoggedEvent};
+use rocksalt_core::record::{Account, EventId, LoggedEvent};
 
 use follow::RecentEvents;
 pub use follow::{Follower, Heard};
@@ -73,22 +73,23 @@ impl Ledger {
         Ok(Ledger { store, writer, recent, index, settings, last_id: AtomicU64::new(0) })
     }
 
-    /// Adds an event to the log, and returns when it is stored.
-    pub async fn fire(&self, event: Event) -> Result<EventId, Error> {
-        self.fire_all(vec![event]).await
+    /// Adds an event to the log, and returns when it is stored. Everybody who is logged in can read an event without an
+    /// account, and few those of others ([`Follower::only`]).
+    pub async fn fire(&self, event: Event, account: Option<&Account>) -> Result<EventId, Error> {
+        self.fire_all(vec![event], account).await
     }
 
     /// Adds events to the log in order. Returns the id of the last.
-    pub async fn fire_all(&self, events: Vec<Event>) -> Result<EventId, Error> {
-        self.writer.write(WriteRequest::events(events)).await.map(Option::unwrap_or_default)
+    pub async fn fire_all(&self, events: Vec<Event>, account: Option<&Account>) -> Result<EventId, Error> {
+        self.writer.write(WriteRequest::events(events, account)).await.map(Option::unwrap_or_default)
     }
 
     /// Sends an event to the current listeners without storing it: the progress of runs.
-    pub fn publish(&self, mut event: Event) {
+    pub fn publish(&self, mut event: Event, account: Option<&Account>) {
         let stamp = (self.settings.now)();
         crate::job_events::stamp(&mut event, stamp);
         let size = minicbor::to_vec(&event).map_or(0, |bytes| bytes.len());
-        self.recent.publish(LoggedEvent { id: 0, stamp, event }, size);
+        self.recent.publish(LoggedEvent { stamp, ..LoggedEvent::new(event, account.cloned()) }, size);
     }
 
     /// Follows the log: with `after` from the event after it, otherwise from the next new event.

@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use rocksalt_backends::store::{Committed, Error, KeyRange, Store, Transaction, TransactionOp};
-use rocksalt_core::record::{EventId, JobRecord, LoggedEvent};
+use rocksalt_core::record::{Account, EventId, JobRecord, LoggedEvent};
 use rocksalt_core::{Event, JobId};
 use tokio::sync::{mpsc, oneshot};
 
@@ -37,8 +37,8 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
-    pub fn events(events: Vec<Event>) -> WriteRequest {
-        let logged = |event| LoggedEvent { id: 0, stamp: 0, event };
+    pub fn events(events: Vec<Event>, account: Option<&Account>) -> WriteRequest {
+        let logged = |event| LoggedEvent::new(event, account.cloned());
         WriteRequest { events: events.into_iter().map(logged).collect(), ..WriteRequest::default() }
     }
 

@@ -109,9 +109,9 @@ impl JobRecords for SpoolRecords {
         false
     }
 
-    async fn store_events(&self, _: Vec<Event>) -> Result<(), Error> {
+    async fn store_events(&self, _: &JobRecord, _: Vec<Event>) -> Result<(), Error> {
         Ok(())
     }
 
-    fn publish_event(&self, _: Event) {}
+    fn publish_event(&self, _: &JobRecord, _: Event) {}
 }

@@ -40,6 +40,7 @@ fn job(micros: u64) -> JobRecord {
         owner: "here".into(),
         options: rocksalt_core::job_options::JobOptions::default(),
         delimiter: None,
+        eauth: "local".into(),
     }
 }
 

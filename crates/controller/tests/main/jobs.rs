@@ -7,7 +7,7 @@ use rocksalt_controller::jobs::{Error, JobService};
 use rocksalt_controller::ledger::Heard;
 use rocksalt_core::call::ProblemKind;
 use rocksalt_core::job_options::JobOptions;
-use rocksalt_core::record::{JobRecord, JobState, ReturnRecord, TargetOutcome};
+use rocksalt_core::record::{Account, JobRecord, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::{JobFilter, RunRequest};
 use rocksalt_core::{JobId, Value};
 
@@ -26,7 +26,7 @@ impl Stage {
     }
 
     async fn start(&self, run: RunRequest) -> JobRecord {
-        let started = self.jobs.start(&self.fleet.controller(), run, "ann", None).await;
+        let started = self.jobs.start(&self.fleet.controller(), run, &Account::local("ann"), None).await;
         started.expect("stored").expect("it means somebody")
     }
 
@@ -81,8 +81,11 @@ async fn a_job_costs_two_commits_and_says_all_events_in_order() {
     for _ in 0..200 {
         let (jobs, controller) = (Arc::clone(&stage.jobs), Arc::clone(&controller));
         all.spawn(async move {
-            let job =
-                jobs.start(&controller, run("test.ping", "a,b"), "ann", None).await.expect("stored").expect("somebody");
+            let job = jobs
+                .start(&controller, run("test.ping", "a,b"), &Account::local("ann"), None)
+                .await
+                .expect("stored")
+                .expect("somebody");
             assert_eq!(jobs.wait(job.id, None).await.expect("stored").len(), 2);
         });
     }
@@ -223,14 +226,17 @@ async fn an_id_is_had_once_and_only_what_was_checked_runs() {
     let id = Some(JobId::at(1_769_851_800_123_456));
     let job = stage.start(RunRequest { job: id, ..run("test.ping", "a") }).await;
     assert_eq!(Some(job.id), id);
-    let again =
-        stage.jobs.start(&stage.fleet.controller(), RunRequest { job: id, ..run("test.ping", "a") }, "ann", None).await;
+    let again = stage
+        .jobs
+        .start(&stage.fleet.controller(), RunRequest { job: id, ..run("test.ping", "a") }, &Account::local("ann"), None)
+        .await;
     assert!(matches!(again, Err(Error::Taken(taken)) if Some(taken) == id));
     let only = std::collections::BTreeSet::from(["a".to_owned()]);
-    let more = stage.jobs.start(&stage.fleet.controller(), run("test.ping", "a,b"), "ann", Some(&only)).await;
+    let more =
+        stage.jobs.start(&stage.fleet.controller(), run("test.ping", "a,b"), &Account::local("ann"), Some(&only)).await;
     assert!(matches!(more, Err(Error::Beyond(beyond)) if beyond == ["b"]));
     let nobody = RunRequest { target_kind: "glob".into(), ..run("test.ping", "x*") };
-    let started = stage.jobs.start(&stage.fleet.controller(), nobody, "ann", None).await;
+    let started = stage.jobs.start(&stage.fleet.controller(), nobody, &Account::local("ann"), None).await;
     assert!(started.expect("understood").is_none());
     let missing = stage.start(run("test.ping", "nobody")).await;
     assert_eq!(stage.end(missing.id).await.0, JobState::Done);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rocksalt_backends::store::{self, Settings as StoreSettings};
 use rocksalt_controller::ledger::{Heard, Ledger, NewJob, Settings};
 use rocksalt_core::call::Return;
-use rocksalt_core::record::{JobState, TargetOutcome};
+use rocksalt_core::record::{Account, JobState, TargetOutcome};
 use rocksalt_core::request::JobFilter;
 use rocksalt_core::{Event, Map, Value};
 
@@ -37,7 +37,7 @@ async fn whoever_follows_hears_all_in_order_and_once() {
         let ledger = Arc::clone(&ledger);
         tokio::spawn(async move {
             for number in 0..10_000 {
-                ledger.fire(event(number)).await.expect("it is stored");
+                ledger.fire(event(number), None).await.expect("it is stored");
             }
         })
     };
@@ -50,6 +50,7 @@ async fn whoever_follows_hears_all_in_order_and_once() {
                 match follower.next().await.expect("an event") {
                     Heard::Event(event) => assert_eq!(event.id, expected),
                     Heard::Gap { first } => panic!("a gap before {first}"),
+                    Heard::Hidden(id) => panic!("{id} is hidden"),
                 }
                 // Slow enough that its next event is no longer in memory.
                 if slow && expected == 3 {
@@ -65,6 +66,26 @@ async fn whoever_follows_hears_all_in_order_and_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_follower_reads_only_what_its_account_may() {
+    let ledger = ledger().await;
+    let accounts = [Some(Account::new("file", "ann")), Some(Account::new("ldap", "ann")), Some(Account::local("bob"))];
+    let late = ledger.follow(None).only(Account::new("file", "ann"));
+    for (number, account) in accounts.iter().chain([&None]).enumerate() {
+        ledger.fire(event(number as i64), account.as_ref()).await.expect("it is stored");
+    }
+    // From memory, and from the store.
+    for mut follower in [late, ledger.follow(Some(0)).only(Account::new("file", "ann"))] {
+        for (id, readable) in [(1, true), (2, false), (3, false), (4, true)] {
+            match follower.next().await.expect("an event") {
+                Heard::Event(event) => assert!(readable && event.id == id, "{event:?}"),
+                Heard::Hidden(hidden) => assert!(!readable && hidden == id, "{hidden}"),
+                Heard::Gap { first } => panic!("a gap before {first}"),
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_from_its_record_to_its_end() {
     let ledger = ledger().await;
     let new = NewJob {
@@ -72,7 +93,7 @@ async fn a_job_from_its_record_to_its_end() {
         target: "*".into(),
         target_kind: "glob".into(),
         targets: vec!["a/b".into(), "c".into()],
-        user: "ann".into(),
+        account: Account::local("ann"),
         ..NewJob::default()
     };
     let mut job = ledger.begin(new, JobState::Running).await.expect("stored").expect("new");

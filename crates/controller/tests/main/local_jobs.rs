@@ -8,7 +8,7 @@ use rocksalt_controller::jobs::{self, Error, JobService, StartOptions, select_ta
 use rocksalt_controller::spool::{Spool, SpoolRecords};
 use rocksalt_core::job_options::JobOptions;
 use rocksalt_core::job_update::JobUpdate;
-use rocksalt_core::record::{JobRecord, JobState, TargetOutcome};
+use rocksalt_core::record::{Account, JobRecord, JobState, TargetOutcome};
 use rocksalt_core::request::{JobFilter, RunRequest};
 use rocksalt_core::{JobId, Map, Value};
 use tokio::sync::mpsc;
@@ -54,7 +54,8 @@ async fn start(
     let controller = fleet.controller();
     let selected = select_targets(&controller, &request, None).await?;
     let (observer, updates) = mpsc::unbounded_channel();
-    let options = StartOptions { user: "ann", observer: Some(observer), ..StartOptions::default() };
+    let account = Account::local("ann");
+    let options = StartOptions { observer: Some(observer), ..StartOptions::of(&account) };
     Ok((jobs.start_selected(&controller, request, selected, options).await?, updates))
 }
 
@@ -116,7 +117,10 @@ async fn a_batch_is_as_wide_with_a_daemon_as_without() {
         let _running: Box<dyn std::any::Any> = match with_daemon {
             true => {
                 let jobs = keeper(&memory().await, Duration::from_secs(5)).await;
-                jobs.start(&fleet.controller(), request, "ann", None).await.expect("stored").expect("targets");
+                jobs.start(&fleet.controller(), request, &Account::local("ann"), None)
+                    .await
+                    .expect("stored")
+                    .expect("targets");
                 Box::new(jobs)
             }
             false => Box::new(start(&command(None), &fleet, request).await.expect("started")),

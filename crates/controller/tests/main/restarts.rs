@@ -8,7 +8,7 @@ use rocksalt_backends::store::Store;
 use rocksalt_controller::jobs::JobService;
 use rocksalt_core::JobId;
 use rocksalt_core::job_options::JobOptions;
-use rocksalt_core::record::{JobState, ReturnRecord, TargetOutcome};
+use rocksalt_core::record::{Account, JobState, ReturnRecord, TargetOutcome};
 use rocksalt_core::request::{JobFilter, RunRequest};
 use tokio::runtime::{Builder, Runtime};
 
@@ -43,7 +43,7 @@ impl Daemon {
         let (jobs, told, alive) = (Arc::clone(&self.jobs), Arc::clone(told), self.alive.clone());
         let controller = self.fleet.controller_of(&alive);
         self.runtime.spawn(async move {
-            let Ok(Some(job)) = jobs.start(&controller, run, "ann", None).await else { return };
+            let Ok(Some(job)) = jobs.start(&controller, run, &Account::local("ann"), None).await else { return };
             let tell = |returns: Vec<ReturnRecord>| {
                 let mut told = told.lock().expect("no panic");
                 // The report of a dead controller doesn't count.

@@ -84,7 +84,7 @@ impl AccessPolicy {
             let outside: Vec<&String> = wanted.difference(&inside).collect();
             if outside.is_empty() {
                 trace.add(|| format!("  and '{}' is inside '{within}' ({} selected)", run.target, wanted.len()));
-                return Ok(Some(AccessGrant { only: Some(wanted.clone()) }));
+                return Ok(Some(AccessGrant { only: Some(wanted.clone()), ..AccessGrant::default() }));
             }
             trace.add(|| format!("  but '{}' is not inside '{within}': {}", run.target, shortened(&outside)));
             covered.extend(wanted.intersection(&inside).cloned());
@@ -92,7 +92,7 @@ impl AccessPolicy {
         match wanted {
             Some(wanted) if self.expanded && wanted.is_subset(&covered) => {
                 trace.add(|| "the rules above cover it together (auth.enable_expanded_auth_matching)".into());
-                Ok(Some(AccessGrant { only: Some(wanted) }))
+                Ok(Some(AccessGrant { only: Some(wanted), ..AccessGrant::default() }))
             }
             _ => Ok(None),
         }

@@ -42,6 +42,8 @@ pub enum Rights {
 pub struct AccessGrant {
     /// Only on these targets; `None` for any.
     pub only: Option<BTreeSet<String>>,
+    /// Only the caller's own events.
+    pub own_events: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -104,12 +106,15 @@ impl AccessPolicy {
         let entries = self.entries(&caller.eauth, &caller.user, groups);
         let (allowed, what) = match needs {
             Needs::Login => (true, String::new()),
+            Needs::Events => {
+                return Ok(AccessGrant { own_events: !sees_all_events(&entries), ..AccessGrant::default() });
+            }
             Needs::Function(run) => return self.grant_run(caller, &entries, run, controller).await,
             Needs::Job { job, or_runner } => {
                 let mut allowed = is_allowed(&entries, FunctionKind::Runner, or_runner);
                 if !allowed {
                     // To others, a job of another user looks like no job.
-                    allowed = ledger.job(*job).await?.is_some_and(|job| job.user == caller.user);
+                    allowed = ledger.job(*job).await?.is_some_and(|job| job.belongs_to(&caller.account()));
                 }
                 (allowed, format!("job {job}, which another user started"))
             }
@@ -186,6 +191,11 @@ impl AccessPolicy {
         };
         all.iter().filter(holds).collect()
     }
+}
+
+/// Whether a user gets the events of others, with the results of their jobs: who can read those jobs anyway can.
+fn sees_all_events(entries: &[&AuthEntry]) -> bool {
+    ["events.listen", "jobs.list_job"].iter().any(|function| is_allowed(entries, FunctionKind::Runner, function))
 }
 
 fn is_call_allowed(entries: &[&AuthEntry], kind: FunctionKind, local: &ControllerCall) -> bool {

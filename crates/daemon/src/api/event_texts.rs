@@ -76,7 +76,7 @@ mod tests {
             WRITTEN.fetch_add(1, Ordering::Relaxed);
             event.id.to_string()
         });
-        let logged = |id| LoggedEvent { id, stamp: 0, event: Event { tag: "a".into(), data: Map::new() } };
+        let logged = |id| LoggedEvent { id, ..LoggedEvent::new(Event { tag: "a".into(), data: Map::new() }, None) };
         let events: Vec<Arc<LoggedEvent>> = (0..2000).map(|id| Arc::new(logged(id))).collect();
         for event in &events {
             for _ in 0..3 {

@@ -107,7 +107,7 @@ impl EventStream {
     fn serialize(&self, heard: &Heard) -> Bytes {
         match heard {
             Heard::Event(event) if self.wants(event) => self.texts.text(event),
-            Heard::Event(_) => Bytes::new(),
+            Heard::Event(_) | Heard::Hidden(_) => Bytes::new(),
             Heard::Gap { first } => format!(": events before {first} are no longer stored\n\n").into(),
         }
     }

@@ -53,12 +53,11 @@ impl PendingCall {
         let job = unstored_id();
         let ran = self.new_result(job);
         let (ledger, entry) = (Arc::clone(self.context.requests.ledger()), self.entry);
-        ledger.publish(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) });
+        let account = self.context.caller.account();
+        ledger.publish(Event { tag: format!("{}/new", ran.tag), data: payload(&ran) }, Some(&account));
         let ran = with_result(ran, entry.call(self.local.args, self.local.kwargs, self.context).await)?;
-        ledger.publish(Event {
-            tag: format!("{}/ret", ran.tag),
-            data: result_payload(&ran, entry.record, MAX_EVENT_RESULT),
-        });
+        let data = result_payload(&ran, entry.record, MAX_EVENT_RESULT);
+        ledger.publish(Event { tag: format!("{}/ret", ran.tag), data }, Some(&account));
         Ok(ran)
     }
 
@@ -85,7 +84,7 @@ impl PendingCall {
             target: id.clone(),
             target_kind: "list".into(),
             targets: vec![id],
-            user: self.context.caller.user.clone(),
+            account: self.context.caller.account(),
             ..NewJob::default()
         };
         let begun = self.context.requests.ledger().begin(new, JobState::Running).await?;

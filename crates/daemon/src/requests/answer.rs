@@ -7,6 +7,8 @@ use rocksalt_controller::ledger::Follower;
 use rocksalt_core::record::{EventId, JobRecord, ReturnRecord};
 use rocksalt_core::{JobId, Value, json};
 
+use super::StandingRight;
+
 pub enum RequestResult {
     /// The job is recorded, and runs.
     Started(Box<JobRecord>),
@@ -25,6 +27,7 @@ pub enum RequestResult {
     Events {
         follower: Box<Follower>,
         tags: Vec<String>,
+        right: Box<StandingRight>,
     },
     /// An event was added to the log.
     Logged(EventId),

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use rocksalt_core::record::Account;
+
 use crate::access::Rights;
 
 #[derive(Clone, Debug)]
@@ -15,6 +17,10 @@ pub struct Caller {
 }
 
 impl Caller {
+    pub fn account(&self) -> Account {
+        Account::new(&*self.eauth, &*self.user)
+    }
+
     /// The daemon's own user or root on this machine.
     pub fn local(user: &str) -> Caller {
         Caller { user: user.to_owned(), eauth: "local".to_owned(), rights: Rights::All, from: None }

@@ -6,7 +6,7 @@ use rocksalt_controller::job_events;
 use rocksalt_core::request::{Request, RunRequest};
 use rocksalt_core::{Event, JobId, Map, Value};
 
-use super::{Caller, Loaded, Refusal, RefusalKind, RequestResult, RequestService, targets};
+use super::{Caller, Loaded, Refusal, RefusalKind, RequestResult, RequestService, StandingRight, targets};
 use crate::access::AccessGrant;
 
 /// The longest tag. For a hook it contains the path.
@@ -22,7 +22,7 @@ impl RequestService {
     ) -> Result<RequestResult, Refusal> {
         match request {
             Request::Run(run) => {
-                let job = self.jobs.start(&loaded.controller, *run, &caller.user, grant.only.as_ref()).await?;
+                let job = self.jobs.start(&loaded.controller, *run, &caller.account(), grant.only.as_ref()).await?;
                 Ok(job.map_or(RequestResult::Nobody, |job| RequestResult::Started(Box::new(job))))
             }
             Request::Runner(local) => {
@@ -40,10 +40,17 @@ impl RequestService {
             Request::ListJobs(filter) => Ok(RequestResult::Jobs(self.ledger().jobs(&filter).await?)),
             Request::CancelJob { job, kill } => self.cancel(job, kill).await,
             Request::Events { after, tags } => {
-                Ok(RequestResult::Events { follower: Box::new(self.ledger().follow(after)), tags })
+                let follower = self.ledger().follow(after);
+                let follower = if grant.own_events { follower.only(caller.account()) } else { follower };
+                let right = Box::new(StandingRight::new(self, loaded, caller, grant));
+                Ok(RequestResult::Events { follower: Box::new(follower), tags, right })
             }
-            Request::Fire(event) => Ok(RequestResult::Logged(self.ledger().fire(own(event)?).await?)),
-            Request::Hook { path, data } => Ok(RequestResult::Logged(self.ledger().fire(hook(&path, data)?).await?)),
+            Request::Fire(event) => {
+                Ok(RequestResult::Logged(self.ledger().fire(own(event)?, Some(&caller.account())).await?))
+            }
+            Request::Hook { path, data } => {
+                Ok(RequestResult::Logged(self.ledger().fire(hook(&path, data)?, Some(&caller.account())).await?))
+            }
             Request::Targets => {
                 let all = targets::targets(self, loaded, caller).await;
                 Ok(RequestResult::Value(Value::List(all.into_iter().map(targets::TargetInfo::value).collect())))

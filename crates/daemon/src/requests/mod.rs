@@ -7,6 +7,7 @@ mod execute;
 pub mod presence;
 mod refusal;
 mod request_user;
+mod standing_right;
 mod stats;
 mod targets;
 
@@ -29,6 +30,7 @@ pub use config_sources::ConfigSources;
 pub use presence::Presence;
 pub use refusal::{Refusal, RefusalKind};
 pub use request_user::RequestUser;
+pub use standing_right::StandingRight;
 pub use stats::Stats;
 pub use targets::TargetInfo;
 

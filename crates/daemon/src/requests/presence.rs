@@ -286,9 +286,8 @@ pub async fn watch(requests: Arc<RequestService>) {
             let changed = look.begin(&presence, &loaded.controller).await;
             tell(requests.ledger(), &changed, settings.events).await;
             if settings.events && told.elapsed() >= PRESENT {
-                requests
-                    .ledger()
-                    .publish(event("salt/presence/present", [("present", presence.up().into_iter().collect())]));
+                let present = event("salt/presence/present", [("present", presence.up().into_iter().collect())]);
+                requests.ledger().publish(present, None);
                 told = Instant::now();
             }
         }
@@ -324,7 +323,7 @@ async fn tell(ledger: &Ledger, changed: &Changed, events: bool) {
 }
 
 async fn fire(ledger: &Ledger, event: Event) {
-    if let Err(error) = ledger.fire(event).await {
+    if let Err(error) = ledger.fire(event, None).await {
         tracing::warn!(%error, "an event of presence could not be stored");
     }
 }

@@ -57,7 +57,7 @@ pub(super) async fn targets(requests: &Arc<RequestService>, loaded: &Arc<Loaded>
     let mut known = Vec::with_capacity(loaded.controller.roster.entries.len());
     for entry in &loaded.controller.roster.entries {
         let grains = match all || may_have_grains(requests, loaded, caller, &entry.id, "list").await {
-            true => loaded.controller.grains_cache.grains(&entry.id),
+            true => loaded.controller.known_grains(entry),
             false => None,
         };
         let TargetPresence { state, since, last_seen, why } = requests.presence.of(&entry.id);

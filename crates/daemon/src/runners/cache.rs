@@ -30,8 +30,7 @@ impl ControllerFunction for Grains {
     async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut all = Map::new();
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
-            if let Some(mut grains) = context.loaded.controller.grains_cache.grains(&entry.id) {
-                grains.extend(entry.grains);
+            if let Some(grains) = context.loaded.controller.known_grains(&entry) {
                 all.insert(entry.id, grains);
             }
         }
@@ -57,7 +56,7 @@ impl ControllerFunction for Pillar {
     async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut all = Map::new();
         for entry in select(&context, &self.tgt, &self.tgt_type).await? {
-            let grains = context.loaded.controller.grains_cache.grains(&entry.id).unwrap_or_default();
+            let grains = context.loaded.controller.known_grains(&entry).unwrap_or_default();
             all.insert(
                 entry.id.as_str(),
                 pillar(&context, &entry.id, PillarRequest { grains, ..PillarRequest::default() }).await?,

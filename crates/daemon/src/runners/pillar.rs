@@ -36,7 +36,13 @@ impl ControllerFunction for ShowPillar {
     async fn call(self, context: FunctionContext) -> Result<Value, FunctionFailure> {
         let mut grains = context.loaded.controller.grains_cache.grains(&self.minion).unwrap_or_default();
         grains.extend(self.kwargs);
-        let wanted = PillarRequest { grains, saltenv: self.saltenv, pillarenv: self.pillarenv, given: self.pillar };
+        let wanted = PillarRequest {
+            grains,
+            saltenv: self.saltenv,
+            pillarenv: self.pillarenv,
+            given: self.pillar,
+            over: Map::new(),
+        };
         Ok(pillar(&context, &self.minion, wanted).await?.into())
     }
 }

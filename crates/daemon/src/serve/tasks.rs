@@ -63,7 +63,7 @@ async fn count_returns(shared: Arc<ServerState>) {
                     shared.metrics.returned(success);
                 }
             }
-            Ok(Heard::Gap { .. }) => {}
+            Ok(Heard::Hidden(_) | Heard::Gap { .. }) => {}
             Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
         }
     }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use rocksalt_core::roster::server_id;
 use rocksalt_core::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use super::hosts::{self, ResolvedHost};
 use super::look;
@@ -51,23 +51,10 @@ pub(super) fn grains(machine: &dyn Probe, grains: &mut Map) {
     }
 }
 
-/// A number derived from the id, so that it is stable.
-fn server_id(id: &str) -> i64 {
-    let hash = Sha256::digest(id);
-    let last = hash.iter().skip(28).fold(0u32, |number, byte| number << 8 | u32::from(*byte));
-    i64::from(last & 0x7fff_ffff)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::machine::Fake;
-
-    #[test]
-    fn the_number_is_salts() {
-        // The value of Salt 3008.3 for a minion with this id.
-        assert_eq!(server_id("vm"), 2_067_164_805);
-    }
 
     #[test]
     fn names_come_from_the_hosts_file() {

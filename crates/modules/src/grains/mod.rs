@@ -56,7 +56,7 @@ const GROUPS: &[(&str, GrainGroup)] = &[
 /// Groups that wait for another program and don't depend on others: gathered in parallel.
 const WAITING: &[(&str, GrainGroup)] = &[("init", init::grains)];
 
-/// Gathers all grains. Grains that are configured for the target come last and take precedence.
+/// Gathers all grains. Grains that are configured for the target come last and take precedence, except for who it is.
 pub fn gather(machine: &dyn Probe) -> Map {
     let gathered = |groups: &[(&str, GrainGroup)]| {
         let mut grains = Map::new();
@@ -69,7 +69,10 @@ pub fn gather(machine: &dyn Probe) -> Map {
         grains.extend(waiting.join().unwrap_or_default());
         grains
     });
+    let named = ["id", "server_id", "master"].map(|name| (name, grains.get(name).cloned().unwrap_or_default()));
     own::grains(machine, &mut grains);
+    // Nobody can rename a target in a file on it: the controller says who it is.
+    grains.extend(named.map(|(name, known)| (name.into(), known)));
     grains
 }
 

@@ -74,6 +74,7 @@ fn described(job: &JobRecord) -> Map {
     map.insert("targets", texts(&job.targets));
     map.insert("missing", texts(&job.missing));
     map.insert("user", job.user.as_str());
+    map.insert("eauth", job.eauth.as_str());
     map.insert("metadata", job.metadata.clone());
     map.insert("started", times::iso(job.started));
     map.insert("ended", job.ended.map(times::iso));

@@ -16,7 +16,7 @@ use crate::api::Api;
 use crate::api::event_texts::EventTexts;
 use crate::api::stream::EventStream;
 use crate::functions::stamp;
-use crate::requests::RequestResult;
+use crate::requests::{RequestResult, StandingRight};
 
 /// Events in Salt's format, each serialized once for all listeners.
 pub static TEXTS: LazyLock<EventTexts> = LazyLock::new(|| EventTexts::new(format_event));
@@ -67,17 +67,19 @@ pub async fn listen(
     tags: Vec<String>,
 ) -> Result<EventStream, ErrorResponse> {
     let request = request::Request::Events { after: last_event(&parts.headers), tags };
-    let RequestResult::Events { follower, tags } = api.requests.answer(&session.caller, request).await? else {
+    let RequestResult::Events { follower, tags, right } = api.requests.answer(&session.caller, request).await? else {
         return Err(clients::unexpected());
     };
     let (requests, from) = (Arc::clone(&api.requests), session::peer(parts).address);
+    let right: Arc<StandingRight> = right.into();
     let valid = move || {
-        let (requests, token) = (Arc::clone(&requests), session.token.clone());
+        let (requests, token, right) = (Arc::clone(&requests), session.token.clone(), Arc::clone(&right));
         Box::pin(async move {
-            match token {
+            let is_valid = match token {
                 Some(token) => requests.auth.token(&token, from).await.is_ok(),
                 None => true,
-            }
+            };
+            is_valid && right.holds().await
         }) as futures_util::future::BoxFuture<'static, bool>
     };
     Ok(EventStream { follower: *follower, tags, texts: &TEXTS, greeting: greeting.to_owned(), valid: Box::new(valid) })
@@ -121,12 +123,13 @@ mod tests {
     fn an_event_is_three_lines_and_an_empty_one() {
         let data = Map::from_iter([("n".into(), Value::Int(1)), ("t".into(), "a\nb".into())]);
         let event = Event { tag: "my/event\nid: 7".into(), data };
-        let text = format_event(&LoggedEvent { id: 3, stamp: 1_769_851_800_123_456, event: event.clone() });
+        let text =
+            format_event(&LoggedEvent { id: 3, stamp: 1_769_851_800_123_456, event: event.clone(), account: None });
         assert_eq!(
             text,
             "id: 3\ntag: my/eventid: 7\ndata: {\"tag\":\"my/event\\nid: 7\",\"data\":{\"n\":1,\"t\":\"a\\nb\",\
              \"_stamp\":\"2026-01-31T09:30:00.123456\"}}\n\n"
         );
-        assert!(format_event(&LoggedEvent { id: 0, stamp: 0, event }).starts_with("tag: "));
+        assert!(format_event(&LoggedEvent::new(event, None)).starts_with("tag: "));
     }
 }

@@ -22,7 +22,7 @@ use super::reply::{self, ApiReply};
 use super::stream::{self, EventSource, format_event};
 use super::views::EventView;
 use crate::api::event_texts::EventTexts;
-use crate::requests::RequestResult;
+use crate::requests::{RequestResult, StandingRight};
 
 /// The most events that are scanned for one page.
 const MAX_SCANNED: u64 = 20_000;
@@ -68,7 +68,7 @@ pub async fn page(call: ApiCall<Empty, EventQuery, Empty>) -> Result<ApiReply<Ev
         (None, true) => newest.saturating_sub(*limit as u64),
         (None, false) => newest.saturating_sub(MAX_SCANNED),
     };
-    let (mut follower, tags) = follow_events(&call, Some(first), tag).await?;
+    let (mut follower, tags, _) = follow_events(&call, Some(first), tag).await?;
     let (mut events, mut next, mut gap) = (VecDeque::new(), first, false);
     while next < newest && next < first.saturating_add(MAX_SCANNED) && (after.is_none() || events.len() < *limit) {
         match follower.next().await.map_err(crate::requests::Refusal::from)? {
@@ -76,6 +76,7 @@ pub async fn page(call: ApiCall<Empty, EventQuery, Empty>) -> Result<ApiReply<Ev
                 gap = after.is_some();
                 next = first - 1;
             }
+            Heard::Hidden(id) => next = next.max(id),
             Heard::Event(event) if event.id == 0 => {}
             Heard::Event(event) => {
                 next = event.id;
@@ -126,13 +127,13 @@ pub async fn listen(call: ApiCall<Empty, ListenQuery, Empty>) -> Result<reply::S
     // The id is from another log, so events may be missing.
     let foreign_id = after.is_some_and(|after| after > newest);
     let start = after.unwrap_or(newest).min(newest);
-    let (follower, tags) = follow_events(&call, Some(start), &call.query.tag).await?;
+    let (follower, tags, right) = follow_events(&call, Some(start), &call.query.tag).await?;
     let mut first = VecDeque::from([format_event(Some(&start.to_string()), "open", "{}")]);
     if foreign_id {
         first.push_back(format_event(None, "gap", &(newest + 1).to_string()));
     }
     let encoding = call.query.encoding;
-    reply::StreamReply::new(&call, EventListener { follower, tags, encoding, first, ended: false })
+    reply::StreamReply::new(&call, Some(right), EventListener { follower, tags, encoding, first, ended: false })
 }
 
 /// An event to fire.
@@ -167,9 +168,11 @@ async fn follow_events<Q>(
     call: &ApiCall<Empty, Q, Empty>,
     after: Option<EventId>,
     tags: &[String],
-) -> Result<(Box<Follower>, Vec<Glob>), ApiError> {
+) -> Result<(Box<Follower>, Vec<Glob>, Box<StandingRight>), ApiError> {
     match call.answer(Request::Events { after, tags: tags.to_vec() }).await? {
-        RequestResult::Events { follower, tags } => Ok((follower, tags.iter().map(|tag| Glob::new(tag)).collect())),
+        RequestResult::Events { follower, tags, right } => {
+            Ok((follower, tags.iter().map(|tag| Glob::new(tag)).collect(), right))
+        }
         _ => Err(ApiError::internal()),
     }
 }
@@ -194,7 +197,7 @@ impl EventSource for EventListener {
         while !self.ended {
             match self.follower.next().await {
                 Ok(Heard::Event(event)) if matches(&self.tags, &event) => return Some(self.format_event(&event)),
-                Ok(Heard::Event(_)) => {}
+                Ok(Heard::Event(_) | Heard::Hidden(_)) => {}
                 Ok(Heard::Gap { first }) => return Some(format_event(None, "gap", &first.to_string())),
                 // The client reconnects with the id of the last event.
                 Err(error) => {

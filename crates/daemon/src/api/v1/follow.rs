@@ -52,7 +52,7 @@ pub async fn follow(call: ApiCall<JobPath, FollowQuery, Empty>) -> Result<reply:
         watcher.resume(mark);
     }
     let encoding = call.query.encoding;
-    reply::StreamReply::new(&call, JobStream { watcher, encoding, opened: false, ended: false })
+    reply::StreamReply::new(&call, None, JobStream { watcher, encoding, opened: false, ended: false })
 }
 
 struct JobStream {

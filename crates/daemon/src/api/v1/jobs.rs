@@ -176,7 +176,11 @@ pub async fn start(call: ApiCall<Empty, Empty, StartJob>) -> Result<ApiReply<Job
             Some(run) => {
                 let known = run.job.map(Request::ShowJob).ok_or_else(ApiError::internal)?;
                 match api.requests.answer(&caller, known).await {
-                    Ok(RequestResult::Job { job, .. }) if job.user == caller.user && is_same_job(&job, &run) => *job,
+                    Ok(RequestResult::Job { job, .. })
+                        if job.belongs_to(&caller.account()) && is_same_job(&job, &run) =>
+                    {
+                        *job
+                    }
                     _ => return Err(refusal.into()),
                 }
             }

@@ -13,6 +13,7 @@ use super::call::ApiCall;
 use super::error::ApiError;
 use super::reply::StreamReply;
 use crate::api::{Api, Peer};
+use crate::requests::StandingRight;
 
 /// Interval of keep-alives and token checks.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
@@ -46,25 +47,35 @@ pub fn text(id: Option<&str>, event: &str, data: &str) -> String {
 }
 
 impl StreamReply {
-    pub fn new<P, Q, B>(call: &ApiCall<P, Q, B>, source: impl EventSource) -> Result<StreamReply, ApiError> {
+    /// The stream ends with the listener's token, and with the right if there is one.
+    pub fn new<P, Q, B>(
+        call: &ApiCall<P, Q, B>,
+        right: Option<Box<StandingRight>>,
+        source: impl EventSource,
+    ) -> Result<StreamReply, ApiError> {
         let token = call.identity()?.token.clone();
-        let token_check = TokenCheck { api: Arc::clone(&call.api), peer: call.peer.clone(), token };
+        let token_check = TokenCheck { api: Arc::clone(&call.api), peer: call.peer.clone(), token, right };
         Ok(StreamReply(body(source, token_check)))
     }
 }
 
-/// Checks whether the listener's token is still valid.
+/// Checks whether the listener may still read the stream.
 struct TokenCheck {
     api: Arc<Api>,
     peer: Peer,
     token: Option<Secret<String>>,
+    right: Option<Box<StandingRight>>,
 }
 
 impl TokenCheck {
     async fn is_valid(&self) -> bool {
-        match &self.token {
+        let is_valid = match &self.token {
             Some(token) => self.api.requests.auth.token(token.reveal(), self.peer.address).await.is_ok(),
             None => true,
+        };
+        match &self.right {
+            Some(right) if is_valid => right.holds().await,
+            _ => is_valid,
         }
     }
 }
@@ -93,7 +104,7 @@ fn body<S: EventSource>(source: S, token_check: TokenCheck) -> Body {
             _ = ticks.tick() => match token_check.is_valid().await {
                 true => Some((Ok(Bytes::from_static(b": still here\n\n")), Some((waiting, ticks, token_check)))),
                 false => {
-                    let over = format_event(None, "over", "{\"text\":\"the token is no longer valid\"}");
+                    let over = format_event(None, "over", "{\"text\":\"the token is no longer valid, or the rights have changed\"}");
                     Some((Ok(over), None))
                 }
             },

@@ -26,6 +26,8 @@ pub struct JobView {
     /// Unknown ids of the target expression.
     pub missing: Vec<String>,
     pub user: String,
+    /// How the user logged in; `local` for commands on the daemon's own machine.
+    pub eauth: String,
     /// The metadata of the request.
     pub metadata: Value,
     /// `queued`, `running`, `done`, `cancelled` or `lost`.
@@ -47,6 +49,7 @@ impl JobView {
             targets: targets.then(|| job.targets.clone()),
             missing: job.missing.clone(),
             user: job.user.clone(),
+            eauth: job.eauth.clone(),
             metadata: job.metadata.clone(),
             state: JobStateView::from(job.state),
             started: seconds(job.started),

@@ -117,7 +117,7 @@ async fn what_was_checked_is_what_is_granted() {
     // Between the check and the run, the grains of another target change so that it is a web server.
     controller.grains_cache.remember("db1", &map("{os: Debian, role: web}")).expect("grains");
     let jobs = std::sync::Arc::new(rocksalt_controller::jobs::JobService::new(ledger.clone()));
-    let started = jobs.start(&controller, wanted, "fred", grant.only.as_ref()).await;
+    let started = jobs.start(&controller, wanted, &caller.account(), grant.only.as_ref()).await;
     let Err(rocksalt_controller::jobs::Error::Beyond(more)) = started else { panic!("it runs on more: {started:?}") };
     assert_eq!(more, ["db1"]);
     assert_eq!(ledger.jobs(&Default::default()).await.expect("it lists").len(), 0, "nothing is kept of it");
@@ -137,7 +137,7 @@ fn faults_say_where_they_are() {
         ("{file: {fred: ['a(']}}", "external_auth → file → fred → 1: "),
         ("{file: {fred: [test.ping, {'web* and': [test.ping]}]}}", "external_auth → file → fred → 2 → web* and: "),
         ("{file: {fred: [{'web*': [test.ping], 'db*': [test.ping]}]}}", "one key"),
-        ("{file: {fred: [{'web*': [{cmd.run: {arg: [ls]}}]}]}}", "'arg' is neither"),
+        ("{file: {fred: [{'web*': [{cmd.run: {arg: [ls]}}]}]}}", "'arg' is unknown"),
         ("{file: {fred: [{'web*': [{cmd.run: {args: ls}}]}]}}", "must be a list"),
         ("{file: {fred: [{'web*': [{cmd.run: {args: ['(']}}]}]}}", "→ cmd.run → args"),
         ("{file: {'(': [test.ping]}}", "external_auth → file → (: "),

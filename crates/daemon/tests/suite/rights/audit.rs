@@ -36,6 +36,7 @@ fn job() -> JobRecord {
         targets: vec!["web1".into(), "web2".into()],
         missing: Vec::new(),
         user: "ann".into(),
+        eauth: "file".into(),
         metadata: Value::Null,
         started: 0,
         state: JobState::Running,

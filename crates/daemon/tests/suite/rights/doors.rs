@@ -242,7 +242,7 @@ async fn no_request_is_done_for_whom_it_is_not() {
     let listed = || Rights::Listed { groups: Vec::new() };
     for request in Request::examples() {
         let name = format!("{request:?}");
-        let needs_more = !matches!(request.needs(), Needs::Login);
+        let needs_more = !matches!(request.needs(), Needs::Login | Needs::Events);
         // A caller without rights, and one from a backend that is not configured.
         for nobody in [caller("ann", "file", Rights::None), caller("ann", "pam", listed())] {
             let refusal = house.requests.answer(&nobody, request.clone()).await.err();

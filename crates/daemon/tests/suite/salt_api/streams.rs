@@ -43,6 +43,19 @@ impl Listener {
     }
 }
 
+impl Listener {
+    /// All that arrives until an event with this tag is complete.
+    async fn until(&mut self, tag: &str) -> String {
+        let complete = |text: &str| text.split_once(tag).is_some_and(|(_, rest)| rest.contains("\n\n"));
+        while !complete(&self.text) {
+            let piece = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time");
+            let piece = piece.expect("the stream goes on").expect("a piece");
+            self.text.push_str(&String::from_utf8_lossy(&piece));
+        }
+        std::mem::take(&mut self.text)
+    }
+}
+
 fn event(number: i64) -> Event {
     Event { tag: format!("my/{number}"), data: Map::from_iter([("n".into(), Value::Int(number))]) }
 }
@@ -99,7 +112,7 @@ async fn a_listener_comes_back_to_where_it_was() {
     let token = bed.token.clone();
     let mut listener = Listener::open(&bed, "/events", &[("x-auth-token", &token)]).await;
     for number in 0..20 {
-        bed.requests.ledger().fire(event(number)).await.expect("stored");
+        bed.requests.ledger().fire(event(number), None).await.expect("stored");
     }
     let mut last = String::new();
     for number in 0..5 {
@@ -134,7 +147,7 @@ async fn a_thousand_listeners_hear_all() {
         })
         .collect();
     for number in 0..50 {
-        bed.requests.ledger().fire(event(number)).await.expect("stored");
+        bed.requests.ledger().fire(event(number), None).await.expect("stored");
     }
     for listener in hearing {
         listener.await.expect("heard all");
@@ -151,6 +164,51 @@ async fn a_stream_ends_with_its_token() {
     assert_eq!(bed.ask("GET", "/events", &[("x-auth-token", &token)], Body::empty()).await.status, 401);
     let query = bed.ask("GET", "/events?token=1", &[("x-auth-token", &bed.token.clone())], Body::empty()).await;
     assert_eq!(query.status, 400);
+}
+
+/// `ann` may run `test.*` on lab-a and list jobs, but has neither `@jobs` nor `@events`.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_hears_of_anothers_jobs_without_the_right() {
+    const CANARY: &str = "canary-of-the-admin-55d1";
+    let bed = Bed::with(|settings| settings.halite = true).await;
+    let ann = bed.login("ann").await;
+    let halite = format!("/event/{ann}");
+    let mut anns = Vec::new();
+    for path in ["/events", "/v1/events/stream", &halite] {
+        let bearer = format!("Bearer {ann}");
+        anns.push(Listener::open(&bed, path, &[("x-auth-token", &ann), ("authorization", &bearer)]).await);
+    }
+    let mut admins = Listener::open(&bed, "/events", &[("x-auth-token", &bed.token.clone())]).await;
+    // A job on targets, a runner with a record and one without, an event and a hook.
+    for low in [
+        format!(r#"{{"client":"local","tgt":"lab-*","fun":"test.echo","arg":["{CANARY}"]}}"#),
+        format!(r#"{{"client":"runner","fun":"test.arg","arg":["{CANARY}"]}}"#),
+        format!(r#"{{"client":"runner_async","fun":"test.arg","arg":["{CANARY}"]}}"#),
+        format!(r#"{{"client":"runner","fun":"event.send","arg":["my/event"],"kwarg":{{"data":{{"x":"{CANARY}"}}}}}}"#),
+    ] {
+        assert_eq!(bed.post(&low).await.status, 200);
+    }
+    let header = [("x-auth-token", bed.token.as_str()), ("content-type", "application/json")];
+    let hook = bed.ask("POST", "/hook/a", &header, format!(r#"{{"x":"{CANARY}"}}"#)).await;
+    assert_eq!(hook.status, 200, "{}", hook.text);
+    // Then one of her own, whose result is the end of what everybody here waits for.
+    let header = [("x-auth-token", ann.as_str()), ("content-type", "application/json")];
+    let own = r#"{"client":"local_async","tgt":"lab-a","fun":"test.echo","arg":["of ann"]}"#;
+    let jid = bed.ask("POST", "/", &header, own).await.at("return:0:jid").to_string();
+    let end = format!("salt/job/{jid}/ret/lab-a");
+    for listener in &mut anns {
+        let heard = listener.until(&end).await;
+        assert!(heard.contains("of ann") && !heard.contains(CANARY), "{heard}");
+    }
+    let heard = admins.until(&end).await;
+    assert!(heard.contains("of ann") && heard.matches(CANARY).count() >= 5, "{heard}");
+    // Pages of the log.
+    let bearer = format!("Bearer {ann}");
+    let page = bed.ask("GET", "/v1/events?after=0", &[("authorization", &bearer)], Body::empty()).await;
+    assert!(page.text.contains("of ann") && !page.text.contains(CANARY), "{}", page.text);
+    let bearer = format!("Bearer {}", bed.token);
+    let page = bed.ask("GET", "/v1/events?after=0", &[("authorization", &bearer)], Body::empty()).await;
+    assert!(page.text.contains(CANARY), "{}", page.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

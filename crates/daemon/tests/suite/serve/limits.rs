@@ -97,7 +97,12 @@ async fn a_listener_that_stops_reading_is_in_nobodys_way() {
     data.insert("padding", "x".repeat(64 << 10));
     let begun = Instant::now();
     for _ in 0..EVENTS {
-        daemon.requests().ledger().fire(Event { tag: "my/event".into(), data: data.clone() }).await.expect("stored");
+        daemon
+            .requests()
+            .ledger()
+            .fire(Event { tag: "my/event".into(), data: data.clone() }, None)
+            .await
+            .expect("stored");
     }
     tokio::time::timeout(Duration::from_secs(30), seen).await.expect("it saw all").expect("it saw all");
     assert!(begun.elapsed() < Duration::from_secs(30));
