@@ -100,21 +100,18 @@ impl LockOwner {
         let [process, job, function] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else { return None };
         Some(LockOwner { process: process.into(), job: job.parse().ok(), function: function.into() })
     }
-
-    fn job(&self) -> String {
-        self.job.map(|job| format!(" with jid {job}")).unwrap_or_default()
-    }
 }
 
 /// The refusal in Salt's form and wording: a list with one text.
 fn refused(function: &str, file: &mut File) -> Return {
-    let text = match LockOwner::read(file) {
-        Some(LockOwner { process, job: Some(job), function: other }) if is_running(&process) => {
+    let owner = LockOwner::read(file);
+    let text = match owner.map(|owner| (Path::new("/proc").join(&owner.process).exists(), owner)) {
+        Some((true, LockOwner { process, job: Some(job), function: other })) => {
             let started = job.start_time();
             format!("The function \"{other}\" is running as PID {process} and was started at {started} with jid {job}")
         }
-        Some(owner) if !is_running(&owner.process) => {
-            let (other, job) = (&owner.function, owner.job());
+        Some((false, LockOwner { job, function: other, .. })) => {
+            let job = job.map(|job| format!(" with jid {job}")).unwrap_or_default();
             format!("The agent of {other}{job} was killed, and what it had started is being ended")
         }
         // A dry run writes nothing into the file.
@@ -122,8 +119,4 @@ fn refused(function: &str, file: &mut File) -> Return {
     };
     let problem = Problem::new(ProblemKind::Refused, text.as_str()).hint("wait for it, or give queue=True");
     Return { value: vec![Value::from(text)].into(), retcode: 1, problem: Some(problem) }
-}
-
-fn is_running(process: &str) -> bool {
-    Path::new("/proc").join(process).exists()
 }

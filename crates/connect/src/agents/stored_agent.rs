@@ -93,6 +93,7 @@ mod tests {
         fs::set_permissions(&directory, Permissions::from_mode(0o777)).expect("it is ours");
         assert!(content(home.path(), &agent).is_err());
     }
+
     #[test]
     fn threads_write_it_side_by_side() {
         let home = tempfile::tempdir().expect("a directory");

@@ -15,12 +15,13 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::StopSignal;
-use super::signal::signal_group;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
+
+use super::signal::signal_group;
+use super::{ProcessStat, StopSignal};
 
 /// The first argument of a program that must be the guard.
 pub const GUARD: &str = "guard-children";
@@ -166,11 +167,13 @@ pub fn guard_children() {
     let (stdin, agent) = (io::stdin(), rustix::process::getppid());
     let (mut groups, mut lock) = (BTreeMap::new(), None);
     // How many commands are being started, and since when.
-    let (mut starting, mut since) = (0usize, u32::MAX);
+    let (mut starting, mut since) = (0usize, 0);
     while let Some((word, number, descriptor)) = receive(stdin.as_fd()) {
         match word {
             word::STARTING => {
-                since = if starting == 0 { number } else { since.min(number) };
+                if starting == 0 {
+                    since = number;
+                }
                 starting += 1;
             }
             word::FAILED => starting = starting.saturating_sub(1),
@@ -191,7 +194,7 @@ pub fn guard_children() {
         }
         groups.extend(orphans(since).into_iter().map(|group| (group, false)));
     }
-    end_all(groups);
+    end_all(&groups);
     drop(lock);
 }
 
@@ -216,10 +219,9 @@ fn receive(socket: BorrowedFd<'_>) -> Option<(u8, u32, Option<OwnedFd>)> {
 }
 
 /// Ends the groups, in the end by SIGKILL, and waits for those that may finish.
-fn end_all(groups: BTreeMap<u32, bool>) {
-    let (finishing, ending): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(_, finishes)| *finishes);
-    let leaders = |groups: Vec<(u32, bool)>| groups.into_iter().map(|(group, _)| group).collect::<BTreeSet<u32>>();
-    let (mut finishing, mut ending) = (leaders(finishing), leaders(ending));
+fn end_all(groups: &BTreeMap<u32, bool>) {
+    let with = |wanted| groups.iter().filter(move |(_, finishes)| **finishes == wanted).map(|(group, _)| *group);
+    let (mut finishing, mut ending): (BTreeSet<u32>, BTreeSet<u32>) = (with(true).collect(), with(false).collect());
     ending.iter().for_each(|group| signal_group(*group, StopSignal::Term));
     let limit = Instant::now() + GRACE;
     while !ending.is_empty() && Instant::now() < limit {
@@ -238,7 +240,7 @@ fn keep_running(groups: &mut BTreeSet<u32>) {
     if groups.is_empty() {
         return;
     }
-    let running: BTreeSet<u32> = process_groups();
+    let running = process_groups();
     groups.retain(|group| running.contains(group));
     if !groups.is_empty() {
         std::thread::sleep(Duration::from_millis(50));
@@ -261,44 +263,25 @@ fn orphans(since: u32) -> BTreeSet<u32> {
         process.group == process.pid
             && process.pid != own
             && Some(process.session) == session
-            && process.started >= since
+            && process.start >= u64::from(since)
             && parent.is_none_or(|parent| Some(parent.session) != session)
     };
     all.iter().filter(is_orphan).map(|process| process.group).collect()
-}
-
-/// A line of `/proc/PID/stat`: `PID (NAME) STATE PARENT GROUP SESSION …`, where the name can contain anything.
-struct ProcessStat {
-    pid: u32,
-    parent: u32,
-    group: u32,
-    session: u32,
-    /// In hundredths of a second since the machine started, as [`now`].
-    started: u32,
 }
 
 /// All processes but those that have ended and that nobody has collected.
 fn processes() -> impl Iterator<Item = ProcessStat> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = entries.filter_map(|entry| fs::read(entry.path().join("stat")).ok());
-    stats.filter_map(|stat| ProcessStat::parse(&String::from_utf8_lossy(&stat)))
+    let all = stats.filter_map(|stat| ProcessStat::parse(&String::from_utf8_lossy(&stat)));
+    all.filter(|process| !matches!(process.state, 'Z' | 'X'))
 }
 
-impl ProcessStat {
-    fn parse(line: &str) -> Option<ProcessStat> {
-        let pid = line.split_once(' ')?.0.parse().ok()?;
-        let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
-        let state = fields.next()?;
-        let mut number = |skipped: usize| fields.nth(skipped)?.parse().ok();
-        let (parent, group, session, started) = (number(0)?, number(0)?, number(0)?, number(15)?);
-        (!matches!(state, "Z" | "X")).then_some(ProcessStat { pid, parent, group, session, started })
-    }
-}
-
-/// Hundredths of a second since the machine started.
+/// The time since the machine started, in the ticks in which the kernel counts when a process began.
 fn now() -> u32 {
     let uptime = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    u32::try_from(uptime.tv_sec * 100 + uptime.tv_nsec / 10_000_000).unwrap_or(u32::MAX)
+    let ticks = i64::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(100);
+    u32::try_from(uptime.tv_sec * ticks + uptime.tv_nsec * ticks / 1_000_000_000).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -306,14 +289,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_group_is_found_behind_any_name() {
-        let line = "7 (a) b) S 1 42 41 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 1234 0";
-        let stat = ProcessStat::parse(line).expect("it is a line");
-        assert_eq!((stat.pid, stat.parent, stat.group, stat.session, stat.started), (7, 1, 42, 41, 1234));
-        assert!(ProcessStat::parse(&line.replace(" S ", " Z ")).is_none());
-        assert!(ProcessStat::parse("7 (sleep").is_none());
+    fn this_process_is_among_them_and_began_before_now() {
         let own = processes().find(|process| process.pid == std::process::id()).expect("we run");
-        assert!(own.started <= now());
-        assert!(process_groups().contains(&(rustix::process::getpgrp().as_raw_nonzero().get() as u32)));
+        assert!(own.start <= u64::from(now()));
+        assert!(process_groups().contains(&own.group));
     }
 }
