@@ -21,10 +21,12 @@ impl Controller {
     /// What a target says of itself, corrected: its id and its controller's name come from the link, and the roster's
     /// grains take precedence.
     pub fn trusted_grains(&self, entry: &RosterEntry, reported: Map) -> Map {
-        let options = self.options_of(entry);
+        let (id, master) = (entry.minion_id(), entry.options.get("master").or_else(|| self.options.get("master")));
         let mut grains = reported;
         grains.extend(entry.grains.clone());
-        set_identity(&mut grains, &options);
+        grains.insert("server_id", server_id(&id));
+        grains.insert("id", id);
+        grains.insert("master", master.map(ToString::to_string).unwrap_or_default());
         grains
     }
 }
@@ -35,12 +37,4 @@ pub fn options(base: &Map, entry: &RosterEntry) -> Map {
     options.extend(entry.options.clone());
     options.insert("id", entry.minion_id());
     options
-}
-
-/// Sets the grains that say who a target is.
-fn set_identity(grains: &mut Map, options: &Map) {
-    let known = |name: &str| options.get(name).map(ToString::to_string).unwrap_or_default();
-    grains.insert("server_id", server_id(&known("id")));
-    grains.insert("id", known("id"));
-    grains.insert("master", known("master"));
 }

@@ -35,13 +35,15 @@ impl Controller {
     pub async fn select(&self, target: &TargetSelector) -> Result<Selection, target::Error> {
         let expression = TargetExpression::parse(target.kind, &target.text, &target.delimiter, &self.nodegroups)?;
         let mut selection = Selection::default();
-        let grains = match expression.needs_grains() {
+        let needs_grains = expression.needs_grains();
+        let grains = match needs_grains {
             true => self.all_grains(&mut selection.unknown).await,
             false => self.roster.entries.iter().map(|_| Some(Map::new())).collect(),
         };
         for (entry, grains) in self.roster.entries.iter().zip(grains) {
             let Some(grains) = grains else { continue };
-            let grains = self.trusted_grains(entry, grains);
+            // Nobody reads grains that were not asked for.
+            let grains = if needs_grains { self.trusted_grains(entry, grains) } else { grains };
             if expression.matches(&TargetSubject { entry, grains }) {
                 selection.entries.push(entry.clone());
             }
