@@ -131,7 +131,7 @@ fn a_roster_can_not_give_a_target_anothers_id() {
     let outcome = scratch.rocksalt(["h2", "test.ping"]).expect("the binary is built").finish().expect("it ends");
     assert_code(&outcome, exit::USAGE);
     assert!(
-        outcome.stderr.contains("`id: h1` in minion_opts: a target's id is its name in the roster, h2"),
+        outcome.stderr.contains("minion_opts: `id: h1`: a target's id is its name in the roster, h2"),
         "{}",
         outcome.all()
     );

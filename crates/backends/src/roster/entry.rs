@@ -217,10 +217,7 @@ impl EntryBuilder<'_> {
                     entry.grains.extend(own);
                 }
                 if let Some(other) = options.get("id").filter(|other| other.to_string() != entry.id) {
-                    return Err(format!(
-                        "`id: {other}` in minion_opts: a target's id is its name in the roster, {}",
-                        entry.id
-                    ));
+                    return Err(format!("`id: {other}`: a target's id is its name in the roster, {}", entry.id));
                 }
                 entry.options.extend(options);
             }
